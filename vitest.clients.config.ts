@@ -35,6 +35,24 @@ export default defineConfig({
       {
         ssr,
         test: {
+          name: "scale",
+          include: [
+            "test/scale/*.test.ts",
+            `${page}/scale/*.test.ts`,
+            // The same tests on SQLite and PostgreSQL.
+            "packages/store/test/contract.test.ts",
+          ],
+          globalSetup: `${page}/setup.ts`,
+          // Each file starts its own servers, and their time limits must hold beside the others.
+          maxWorkers: 2,
+          testTimeout: 120_000,
+          hookTimeout: 120_000,
+          expect: { poll: { timeout: 30_000 } },
+        },
+      },
+      {
+        ssr,
+        test: {
           name: "older-codex",
           include: [`${folder}/older-codex/*.test.ts`],
           globalSetup: `${folder}/older-codex/setup.ts`,

@@ -12,5 +12,7 @@ export default defineConfig({
     // A test in which nothing is expected fails: it returned early, or looped over nothing.
     expect: { poll: { timeout: 15_000 }, requireAssertions: true },
     include: ["packages/*/test/**/*.test.{ts,tsx}", "test/**/*.test.ts"],
+    // `npm run test:scale` runs these.
+    exclude: ["**/node_modules/**", "test/scale/**"],
   },
 });

@@ -1,21 +1,21 @@
 import { statfsSync } from "node:fs";
 import { availableParallelism, cpus, loadavg } from "node:os";
 
-export const machine = `Node ${process.version}, ${availableParallelism()} cores, ${cpus()[0]?.model ?? "unknown CPU"}`;
+export const machineDescription = `Node ${process.version}, ${availableParallelism()} cores, ${cpus()[0]?.model ?? "unknown CPU"}`;
 
-/** Of the last minute, if it is so high that other programs are at work. */
-export function loadOfOthers(): string | undefined {
+/** Returns the load average of the last minute if other programs are running. */
+export function describeLoad(): string | undefined {
   const [busy = 0] = loadavg();
   return busy > 0.5 ? `load average ${busy.toFixed(1)}` : undefined;
 }
 
-/** What makes the figures of a store in this folder look worse or better than they are. */
-export function printDoubts(folder: string): void {
-  const load = loadOfOthers();
-  if (load !== undefined) console.log(`Note: other programs are at work (${load}).`);
-  if (statfsSync(folder).type === tmpfs)
-    console.log(`Note: ${folder} is in memory, where durable costs nothing.`);
+/** Prints warnings about conditions that distort measurements of a store in this folder. */
+export function printMeasurementWarnings(folder: string): void {
+  const load = describeLoad();
+  if (load !== undefined) console.log(`Note: other programs are running (${load}).`);
+  if (statfsSync(folder).type === tmpfsMagic)
+    console.log(`Note: ${folder} is in memory, so durable writes cost nothing.`);
 }
 
-/** The magic number of a file system in memory. */
-const tmpfs = 0x01021994;
+/** The file system type of tmpfs. */
+const tmpfsMagic = 0x01021994;

@@ -1,58 +1,60 @@
 import { readFileSync, readdirSync } from "node:fs";
 
-/** Milliseconds of processor time that the processes have used so far, in all their threads. */
-export function cpuTime(pids: readonly number[]): number {
-  return sum(pids.map((pid) => nanosecondsOnCpu(pid) ?? clockTicks(pid)));
+/** Returns the CPU time of the processes so far, including all threads, in milliseconds. */
+export function readCpuTimeMs(pids: readonly number[]): number {
+  return sum(pids.map((pid) => readSchedstatMs(pid) ?? readStatCpuMs(pid)));
 }
 
-/** Bytes of memory that the processes hold. */
-export function residentMemory(pids: readonly number[]): number {
+/** Returns the resident memory of the processes in bytes. */
+export function readResidentBytes(pids: readonly number[]): number {
   return sum(
     pids.map((pid) => {
-      const found = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"));
-      return Number(found?.[1]) * 1024;
+      const match = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"));
+      return Number(match?.[1]) * 1024;
     }),
   );
 }
 
-/** The process and all that it started; nothing once it has ended. */
-export function processTree(pid: number): number[] {
+/** Returns the ids of the process and its descendants, or none if it has ended. */
+export function listProcessTree(pid: number): number[] {
   try {
     const children = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").split(" ");
     return [
       pid,
-      ...children.filter((child) => child !== "").flatMap((child) => processTree(Number(child))),
+      ...children
+        .filter((child) => child !== "")
+        .flatMap((child) => listProcessTree(Number(child))),
     ];
   } catch {
     return [];
   }
 }
 
-/** How many files a process may have open. Node raises it to the hard limit for itself and its children. */
-export function openFilesLimit(): number {
-  const found = /^Max open files\s+(\S+)/m.exec(readFileSync("/proc/self/limits", "utf8"));
-  return found?.[1] === "unlimited" ? Infinity : Number(found?.[1]);
+/** Returns the maximum number of open files. Node raises it to the hard limit for itself and its children. */
+export function readOpenFilesLimit(): number {
+  const match = /^Max open files\s+(\S+)/m.exec(readFileSync("/proc/self/limits", "utf8"));
+  return match?.[1] === "unlimited" ? Infinity : Number(match?.[1]);
 }
 
 export function median(values: readonly number[]): number {
   return quantile(values, 0.5);
 }
 
-export function quantile(values: readonly number[], part: number): number {
+export function quantile(values: readonly number[], fraction: number): number {
   const sorted = Float64Array.from(values).toSorted();
-  const at = (sorted.length - 1) * part;
+  const at = (sorted.length - 1) * fraction;
   const below = sorted[Math.floor(at)] ?? NaN;
   const above = sorted[Math.ceil(at)] ?? NaN;
   return below + (above - below) * (at - Math.floor(at));
 }
 
-/** The distance of the quartiles, as a part of the median. */
-export function spread(values: readonly number[]): number {
+/** Returns the interquartile range as a fraction of the median. */
+export function relativeQuartileRange(values: readonly number[]): number {
   return (quantile(values, 0.75) - quantile(values, 0.25)) / median(values);
 }
 
-/** To the nanosecond, where the kernel keeps such statistics. */
-function nanosecondsOnCpu(pid: number): number | undefined {
+/** Returns the CPU time in nanosecond resolution. Undefined if the kernel has no such statistics. */
+function readSchedstatMs(pid: number): number | undefined {
   try {
     const threads = readdirSync(`/proc/${pid}/task`);
     return (
@@ -67,8 +69,8 @@ function nanosecondsOnCpu(pid: number): number | undefined {
   }
 }
 
-/** User and system time in hundredths of a second. */
-function clockTicks(pid: number): number {
+/** Returns the user and system time, which the kernel counts in hundredths of a second. */
+function readStatCpuMs(pid: number): number {
   const fields = readFileSync(`/proc/${pid}/stat`, "utf8")
     .replace(/^.*\) /s, "")
     .split(" ");

@@ -4,17 +4,17 @@ import { closeSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync } fro
 import { request } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { setTimeout as after } from "node:timers/promises";
+import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { processTree } from "./measure.ts";
+import { listProcessTree } from "./measure.ts";
 
-/** All that a run starts and writes, so that one call ends and removes it. */
-export class Workshop {
+/** The processes and files of a benchmark run. `close` ends and removes all of them. */
+export class BenchEnvironment {
   readonly folder = mkdtempSync(join(tmpdir(), "deltawire-bench-"));
   readonly #children = new Set<ChildProcess>();
 
-  /** Starts a program with an environment that holds nothing of the user's: no keys, no settings. */
-  start(name: string, command: readonly string[], options: StartOptions = {}): Started {
+  /** Starts a program without the user's environment variables: no keys, no settings. */
+  start(name: string, command: readonly string[], options: ProcessOptions = {}): StartedProcess {
     const [program = "", ...args] = command;
     const log = join(this.folder, `${name}.log`);
     const output = openSync(log, "a");
@@ -39,53 +39,54 @@ export class Workshop {
     return { name, child, pid: child.pid ?? NaN, log: () => readFileSync(log, "utf8") };
   }
 
-  async stop({ child }: Started, patience = 5000): Promise<void> {
+  async stop({ child }: StartedProcess, timeoutMs = 5000): Promise<void> {
     if (child.exitCode !== null || child.signalCode !== null) return;
     const ended = once(child, "exit");
     child.kill("SIGTERM");
-    const inTime = await Promise.race([
+    const exitedInTime = await Promise.race([
       ended.then(() => true),
-      after(patience, false, { ref: false }),
+      sleep(timeoutMs, false, { ref: false }),
     ]);
-    if (inTime) return;
-    processTree(child.pid ?? NaN).forEach(kill);
+    if (exitedInTime) return;
+    listProcessTree(child.pid ?? NaN).forEach(killProcess);
     await ended;
   }
 
-  /** Ends all that was started, and what that started in turn: nginx's worker outlives its master. */
+  /** Kills all processes and their descendants: nginx's worker outlives its master. */
   close(): void {
-    for (const { pid } of this.#children) if (pid !== undefined) processTree(pid).forEach(kill);
+    for (const { pid } of this.#children)
+      if (pid !== undefined) listProcessTree(pid).forEach(killProcess);
     rmSync(this.folder, { recursive: true, force: true, maxRetries: 5 });
   }
 }
 
-/** One that is closed, and the run with it, when somebody ends it from outside or it takes too long. */
-export function guardedWorkshop(limitMs: number): Workshop {
-  const workshop = new Workshop();
-  const leave = (why: string, code: number) => {
-    console.error(why);
-    workshop.close();
+/** Creates an environment that is closed on SIGINT, on SIGTERM or after a time limit, which also ends this process. */
+export function createBenchEnvironment(limitMs: number): BenchEnvironment {
+  const environment = new BenchEnvironment();
+  const abort = (reason: string, code: number) => {
+    console.error(reason);
+    environment.close();
     process.exit(code);
   };
-  process.once("SIGINT", () => leave("interrupted", 130));
-  process.once("SIGTERM", () => leave("ended from outside", 143));
-  setTimeout(leave, limitMs, "took too long: something hangs", 1).unref();
-  return workshop;
+  process.once("SIGINT", () => abort("interrupted", 130));
+  process.once("SIGTERM", () => abort("terminated", 143));
+  setTimeout(abort, limitMs, "timed out", 1).unref();
+  return environment;
 }
 
-export interface StartOptions {
+export interface ProcessOptions {
   ipc?: boolean;
 }
 
-export interface Started {
+export interface StartedProcess {
   name: string;
   child: ChildProcess;
   pid: number;
-  /** What it has printed so far. */
+  /** The output so far. */
   log(): string;
 }
 
-/** The command that runs a file with the Node in use; `file` is an address as `import.meta.resolve` returns it. */
+/** Returns the command that runs a file with the current Node. `file` is a URL from `import.meta.resolve`. */
 export function nodeCommand(file: string, ...args: readonly (string | number)[]): string[] {
   return [
     process.execPath,
@@ -95,28 +96,32 @@ export function nodeCommand(file: string, ...args: readonly (string | number)[])
   ];
 }
 
-/** Resolves as soon as the path answers 200; asks every other millisecond. */
-export async function answering(started: Started, port: number, path: string): Promise<void> {
-  const until = performance.now() + 20_000;
-  while (!(await answers(port, path))) {
-    const { exitCode, signalCode } = started.child;
-    if (exitCode !== null || signalCode !== null || performance.now() > until)
+/** Resolves when the path responds with 200. Polls every 2 ms. */
+export async function waitUntilReady(
+  target: StartedProcess,
+  port: number,
+  path: string,
+): Promise<void> {
+  const deadline = performance.now() + 20_000;
+  while (!(await isReady(port, path))) {
+    const { exitCode, signalCode } = target.child;
+    if (exitCode !== null || signalCode !== null || performance.now() > deadline)
       throw new Error(
-        `${started.name} ${exitCode === null && signalCode === null ? "does not answer" : "ended"}:\n` +
-          started.log().slice(-2000),
+        `${target.name} ${exitCode === null && signalCode === null ? "does not respond" : "ended"}:\n` +
+          target.log().slice(-2000),
       );
-    await after(2);
+    await sleep(2);
   }
 }
 
-/** Longer than the longest part of a benchmark takes on a busy machine. */
+/** No part of a benchmark takes longer, even on a busy machine. */
 const messageTimeoutMs = 240_000;
 
-/** Resolves with the next message of a process; rejects if it ends before. */
-export async function nextMessage(started: Started): Promise<unknown> {
-  const { name, child } = started;
+/** Resolves with the next message of a process. Rejects if the process ends first. */
+export async function nextMessage(target: StartedProcess): Promise<unknown> {
+  const { name, child } = target;
   const ended = new AbortController();
-  const onExit = () => ended.abort(new Error(`${name} ended:\n${started.log()}`));
+  const onExit = () => ended.abort(new Error(`${name} ended:\n${target.log()}`));
   child.once("exit", onExit);
   try {
     const signal = AbortSignal.any([ended.signal, AbortSignal.timeout(messageTimeoutMs)]);
@@ -124,27 +129,27 @@ export async function nextMessage(started: Started): Promise<unknown> {
     return message;
   } catch (error) {
     if (ended.signal.aborted) throw ended.signal.reason as Error;
-    throw new Error(`${name} said nothing for ${messageTimeoutMs / 1000} s`, { cause: error });
+    throw new Error(`${name} sent no message for ${messageTimeoutMs / 1000} s`, { cause: error });
   } finally {
     child.off("exit", onExit);
   }
 }
 
-function kill(pid: number): void {
+function killProcess(pid: number): void {
   try {
     process.kill(pid, "SIGKILL");
   } catch {
-    // It has ended by itself.
+    // It has already ended.
   }
 }
 
-function answers(port: number, path: string): Promise<boolean> {
+function isReady(port: number, path: string): Promise<boolean> {
   return new Promise((resolve) => {
-    const asked = request({ host: "127.0.0.1", port, path, agent: false }, (response) => {
+    const outgoing = request({ host: "127.0.0.1", port, path, agent: false }, (response) => {
       response.resume();
       resolve(response.statusCode === 200);
     });
-    asked.on("error", () => resolve(false));
-    asked.end();
+    outgoing.on("error", () => resolve(false));
+    outgoing.end();
   });
 }

@@ -1,9 +1,9 @@
 /*
- * Starts a task on a running gateway (npm start) and follows it as a page would. The first connection is cut on purpose:
- * the store comes back by itself and goes on behind the last event that it has seen.
+ * Starts a task on a running gateway (npm start) and follows it like a web page. The first connection is aborted to
+ * show that the store reconnects and continues after the last event it received.
  */
 import { isDeepStrictEqual } from "node:util";
-import { taskStore } from "./browser/task.ts";
+import { createPageTaskStore } from "./browser/task.ts";
 
 const gateway = process.env["DELTAWIRE_URL"] ?? "http://127.0.0.1:4141/v1";
 const base = new URL(gateway).origin;
@@ -13,24 +13,24 @@ const started = await fetch(`${api}/tasks`, { method: "POST", body });
 const { task_id: id } = (await started.json()) as { task_id: string };
 
 let connections = 0;
-const store = taskStore(base, async (address, init) => {
+const store = createPageTaskStore(base, async (address, init) => {
   connections += 1;
   if (connections > 1) return fetch(address, init);
-  const cut = new AbortController();
-  const reply = await fetch(address, { ...init, signal: cut.signal });
-  setTimeout(() => cut.abort("cut on purpose"), 100);
+  const abortController = new AbortController();
+  const reply = await fetch(address, { ...init, signal: abortController.signal });
+  setTimeout(() => abortController.abort("aborted on purpose"), 100);
   return reply;
 });
 
-let shown: string | undefined;
+let lastState: string | undefined;
 store.follow(id);
 await new Promise<void>((resolve) => {
   store.subscribe(id, () => {
     const { state, reason = "" } = store.connection(id) ?? { state: "waiting" };
-    // It is "connecting" and "live" too, perhaps for so short a time that no subscriber sees it.
-    if (state !== shown && (state === "waiting" || state === "ended"))
+    // The states "connecting" and "live" may be too short for a subscriber to see.
+    if (state !== lastState && (state === "waiting" || state === "ended"))
       console.log(`${state} ${reason}`.trim());
-    shown = state;
+    lastState = state;
     if (state === "ended") resolve();
   });
 });
@@ -38,6 +38,6 @@ await new Promise<void>((resolve) => {
 const view = store.view(id);
 for (const item of view?.output ?? [])
   if (item.type === "message") console.dir(item.block_list, { depth: null });
-const whole: unknown = await (await fetch(`${api}/tasks/${id}`)).json();
-console.log(`the same as the gateway's: ${isDeepStrictEqual(view, whole)}`);
+const gatewayView: unknown = await (await fetch(`${api}/tasks/${id}`)).json();
+console.log(`equal to the gateway's state: ${isDeepStrictEqual(view, gatewayView)}`);
 store.close();

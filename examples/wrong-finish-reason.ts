@@ -1,13 +1,19 @@
 /*
- * Plays one quirk through the library. The stream is what GLM-4.6 was seen to send: a tool call, and then finish_reason
- * "stop". A client that believes the word shows the text and runs nothing.
+ * Translates a stream that GLM-4.6 was seen to send: a tool call, and then finish_reason "stop". A client that relies
+ * on the finish reason shows the text and runs nothing.
  */
 import { createReadStream } from "node:fs";
-import { ChatBody, connect, Repairs, ResponsesOverChat, type ResponseEvent } from "@deltawire/wire";
+import {
+  ChatBody,
+  connectMachines,
+  Repairs,
+  ResponsesOverChat,
+  type ResponseEvent,
+} from "@deltawire/wire";
 
 const repairs = new Repairs();
 let ids = 0;
-const translator = connect(
+const translator = connectMachines(
   new ChatBody({ repairs, utf8: new TextDecoder() }),
   new ResponsesOverChat({
     repairs,
@@ -18,8 +24,8 @@ const translator = connect(
 );
 
 const stream = new URL("wrong-finish-reason.sse", import.meta.url);
-console.log('A Chat upstream calls a tool and then says finish_reason "stop".\n');
-console.log("What a Responses client gets:\n");
+console.log('A Chat upstream calls a tool and then sends finish_reason "stop".\n');
+console.log("A Responses client receives:\n");
 
 const events: ResponseEvent[] = [];
 for await (const bytes of createReadStream(stream, { highWaterMark: 100 }))
@@ -27,9 +33,9 @@ for await (const bytes of createReadStream(stream, { highWaterMark: 100 }))
 translator.end("eof", events);
 for (const event of events) console.log(`  ${describe(event)}`);
 
-console.log("\nWhat was repaired on the way:\n");
+console.log("\nRepairs:\n");
 for (const { code, detail } of repairs.list)
-  console.log(`  ${code}: the provider said "${detail}"`);
+  console.log(`  ${code}: the provider sent "${detail}"`);
 
 function describe(event: ResponseEvent): string {
   const name = event.type.padEnd(38);
@@ -37,6 +43,6 @@ function describe(event: ResponseEvent): string {
   if (event.type !== "response.output_item.done" || event.item.type !== "function_call")
     return name.trimEnd();
   const { item } = event;
-  const run = item.status === "completed" ? "whole: to be run now, once" : "cut: never to be run";
+  const run = item.status === "completed" ? "complete: run it now" : "incomplete: do not run it";
   return `${name} ${item.name}(${item.arguments}), ${run}`;
 }

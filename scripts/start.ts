@@ -1,30 +1,37 @@
-// `npm start`: the gateway with the arguments that were given, and before it its page, if that is not of these sources.
+// `npm start`: builds the page if it is outdated, then runs the gateway with the given arguments.
 import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { pageIsFresh } from "./build-page.ts";
+import { isPageFresh } from "./build-page.ts";
 
 const root = join(import.meta.dirname, "..");
 const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
-/** With any of these words the page's address is told to nobody. */
-const withoutPage = /^(?:codex|migrate|models|lessons|help|--help|-h|--version|-V|-v)$/;
+/** Commands that do not need the page. */
+const commandWithoutPage = /^(?:codex|migrate|models|lessons|help|--help|-h|--version|-V|-v)$/;
 
-// A full disk under it must not keep the gateway from starting.
+// An error on stderr, such as a full disk, must not stop the gateway from starting.
 process.stderr.on("error", () => undefined);
-if (!process.argv.slice(2).some((word) => withoutPage.test(word)) && !isFresh()) await buildPage();
+if (
+  !process.argv.slice(2).some((argument) => commandWithoutPage.test(argument)) &&
+  !isPageUpToDate()
+)
+  await buildPage();
 await import(pathToFileURL(join(root, "packages", "gateway", "src", "main.ts")).href);
 
-function isFresh(): boolean {
+function isPageUpToDate(): boolean {
   try {
-    return pageIsFresh();
+    return isPageFresh();
   } catch {
-    // The build meets the same, and says so.
+    // The build will report the same error.
     return false;
   }
 }
 
-/** In a process of its own: the bundler would stay in the gateway's memory. Without a page the gateway serves the rest. */
+/**
+ * Builds the page in a separate process, because the bundler would otherwise stay in the gateway's memory. If the build
+ * fails, the gateway still serves everything else.
+ */
 async function buildPage(): Promise<void> {
   process.stderr.write("Building the page ...\n");
   const file = join(import.meta.dirname, "build-page.ts");
@@ -32,9 +39,9 @@ async function buildPage(): Promise<void> {
     cwd: root,
     stdio: "ignore",
   });
-  let asked: NodeJS.Signals | undefined;
+  let receivedSignal: NodeJS.Signals | undefined;
   const stop = (signal: NodeJS.Signals): void => {
-    asked = signal;
+    receivedSignal = signal;
     child.kill(signal);
   };
   for (const signal of signals) process.on(signal, stop);
@@ -43,16 +50,18 @@ async function buildPage(): Promise<void> {
     child.on("close", resolve);
   });
   for (const signal of signals) process.removeListener(signal, stop);
-  if (asked !== undefined) return leaveBy(asked);
+  if (receivedSignal !== undefined) return exitBySignal(receivedSignal);
   if (code !== 0) {
-    const served = existsSync(join(root, "packages", "gateway", "page", "index.html"))
-      ? "the one of an earlier build is served"
-      : "a plain one is served";
-    process.stderr.write(`The page cannot be built, ${served}; npm run build:page shows why.\n`);
+    const fallback = existsSync(join(root, "packages", "gateway", "page", "index.html"))
+      ? "serving the previous build"
+      : "serving a plain page";
+    process.stderr.write(
+      `Could not build the page, ${fallback}. Run npm run build:page to see the error.\n`,
+    );
   }
 }
 
-function leaveBy(signal: NodeJS.Signals): Promise<void> {
+function exitBySignal(signal: NodeJS.Signals): Promise<void> {
   process.kill(process.pid, signal);
   return new Promise(() => setTimeout(() => process.exit(1), 2000));
 }

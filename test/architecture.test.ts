@@ -3,21 +3,26 @@ import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSy
 import { tmpdir } from "node:os";
 import { join, posix } from "node:path";
 import { describe, expect, test } from "vitest";
-import { importsOf } from "./imports-of.ts";
-import { exportsOf } from "./named-exports.ts";
-import { readJson, type RepositoryFile, repositoryFiles, root } from "./repository-files.ts";
+import { parseImports } from "./parse-imports.ts";
+import { parseExportedNames } from "./parse-exports.ts";
+import {
+  readRepositoryJson,
+  type RepositoryFile,
+  repositoryFiles,
+  root,
+} from "./repository-files.ts";
 
 /**
- * `entries` are the ways in beside the package's index; `testsMay` is what its tests and benchmarks may import beside what
- * its source may.
+ * The imports that a package may use. `entries`: the exports of the package besides its index. `testsMayImport`: packages
+ * that only its tests and benchmarks may import.
  */
 type Rule = {
   name: string;
-  may: string[];
-  testsMay?: string[];
-  mayUseTypesOf?: string[];
+  mayImport: string[];
+  testsMayImport?: string[];
+  mayImportTypesOf?: string[];
   pure?: true;
-  /** What a pure package may import beside its own files: libraries that are pure themselves. */
+  /** Pure libraries that pure packages may import. */
   libraries?: string[];
   entries?: string[];
 };
@@ -28,35 +33,35 @@ type DependencyField = (typeof dependencyFields)[number];
 
 const dependencyFields = ["dependencies", "peerDependencies", "optionalDependencies"] as const;
 
-/** Which package may import which; the folder in packages/ is the key. */
+/** The allowed imports of each package. The keys are folders in packages/. */
 const architecture: Record<string, Rule> = {
-  wire: { name: "@deltawire/wire", may: [], pure: true, entries: ["codex"] },
+  wire: { name: "@deltawire/wire", mayImport: [], pure: true, entries: ["codex"] },
   tasks: {
     name: "@deltawire/tasks",
-    may: [],
+    mayImport: [],
     pure: true,
     libraries: ["valibot"],
     entries: ["chats", "markdown"],
   },
   agent: {
     name: "@deltawire/agent",
-    may: ["@deltawire/wire", "@deltawire/tasks"],
-    // Chats are tested on a real store.
-    testsMay: ["@deltawire/store"],
+    mayImport: ["@deltawire/wire", "@deltawire/tasks"],
+    // Chats are tested with the real store.
+    testsMayImport: ["@deltawire/store"],
   },
   store: {
     name: "@deltawire/store",
-    may: ["@deltawire/tasks"],
-    mayUseTypesOf: ["@deltawire/wire"],
+    mayImport: ["@deltawire/tasks"],
+    mayImportTypesOf: ["@deltawire/wire"],
     entries: ["contract"],
   },
   demo: {
     name: "@deltawire/demo",
-    may: ["@deltawire/wire", "@deltawire/tasks", "@deltawire/agent"],
+    mayImport: ["@deltawire/wire", "@deltawire/tasks", "@deltawire/agent"],
   },
   gateway: {
     name: "deltawire",
-    may: [
+    mayImport: [
       "@deltawire/wire",
       "@deltawire/tasks",
       "@deltawire/agent",
@@ -66,33 +71,33 @@ const architecture: Record<string, Rule> = {
   },
   web: {
     name: "@deltawire/web",
-    may: ["@deltawire/tasks"],
-    // Its tests in a browser start a gateway.
-    testsMay: ["deltawire", "@deltawire/agent", "@deltawire/demo"],
+    mayImport: ["@deltawire/tasks"],
+    // Browser tests start a gateway.
+    testsMayImport: ["deltawire", "@deltawire/agent", "@deltawire/demo"],
   },
 };
 
 const packages = [
-  ...new Set(repositoryFiles(/^packages\//, "packages").map(({ path }) => folderOf(path))),
+  ...new Set(repositoryFiles(/^packages\//, "packages").map(({ path }) => getFolder(path))),
 ];
 const pureTsconfigs = packages.filter((folder) => architecture[folder]?.pure);
 
-describe("the tree", () => {
+describe("the repository", () => {
   test("imports only what the table allows", () => {
-    expect(forbiddenImports(repositoryFiles(/\.[cm]?tsx?$/))).toEqual([]);
+    expect(findForbiddenImports(repositoryFiles(/\.[cm]?tsx?$/))).toEqual([]);
   });
 
-  test("has only packages that the table names, under the table's names and one version", () => {
-    const { version } = readJson<Manifest>("package.json");
+  test("has only the packages of the table, with these names and one version", () => {
+    const { version } = readRepositoryJson<Manifest>("package.json");
     for (const folder of packages) {
-      const manifest = readJson<Manifest>(`packages/${folder}/package.json`);
+      const manifest = readRepositoryJson<Manifest>(`packages/${folder}/package.json`);
       expect(manifest).toMatchObject({ name: architecture[folder]?.name, version });
     }
   });
 
-  test("opens its packages only where the table says", () => {
+  test("exports only the entries of the table", () => {
     for (const folder of packages) {
-      const { exports = {} } = readJson<Manifest>(`packages/${folder}/package.json`);
+      const { exports = {} } = readRepositoryJson<Manifest>(`packages/${folder}/package.json`);
       const entries = architecture[folder]?.entries ?? [];
       expect(Object.keys(exports)).toEqual([".", ...entries.map((entry) => `./${entry}`)]);
     }
@@ -100,50 +105,64 @@ describe("the tree", () => {
 
   test("declares only the dependencies that the table allows", () => {
     for (const folder of packages) {
-      const manifest = readJson<Manifest>(`packages/${folder}/package.json`);
-      expect(forbiddenDependencies(folder, manifest)).toEqual([]);
+      const manifest = readRepositoryJson<Manifest>(`packages/${folder}/package.json`);
+      expect(findForbiddenDependencies(folder, manifest)).toEqual([]);
     }
   });
 });
 
-test("tests of the agent import by its public entry what that exports", () => {
-  const publicNames = exportsOf(readFileSync(join(root, "packages/agent/src/index.ts"), "utf8"));
+test("tests of the agent import public names through its public entry", () => {
+  const publicNames = parseExportedNames(
+    readFileSync(join(root, "packages/agent/src/index.ts"), "utf8"),
+  );
   const tests = repositoryFiles(/\.ts$/, "packages/agent/test");
-  expect(importsPastEntry(tests, publicNames)).toEqual([]);
+  expect(findDeepImports(tests, publicNames)).toEqual([]);
   const text = `import { a, type B } from "../src/a.ts";\nimport { c } from "@deltawire/agent";`;
-  expect(importsPastEntry([{ path: "a.test.ts", text }], ["B", "c"])).toEqual(["a.test.ts: B"]);
+  expect(findDeepImports([{ path: "a.test.ts", text }], ["B", "c"])).toEqual(["a.test.ts: B"]);
 });
 
 describe("the import checker finds", () => {
-  const cases: [what: string, path: string, text: string][] = [
+  const forbiddenImports: [description: string, path: string, text: string][] = [
     [
-      "an import against the arrows",
+      "an import in the wrong direction",
       "packages/wire/src/a.ts",
       `import { a } from "@deltawire/tasks";`,
     ],
     [
-      "an import of types against the arrows",
+      "an import of types in the wrong direction",
       "packages/web/src/a.ts",
       `import type { A } from "@deltawire/wire";`,
     ],
     [
-      "a value where only types are allowed",
+      "a value import where only types are allowed",
       "packages/store/src/a.ts",
       `import { type A } from "@deltawire/wire";`,
     ],
     ["a dynamic import", "packages/tasks/src/a.ts", `const a = await import("@deltawire/wire");`],
     ["a side-effect import", "packages/tasks/src/a.ts", `import "@deltawire/wire";`],
     ["a re-export", "packages/tasks/src/a.ts", `export {\n  a,\n  b,\n} from "@deltawire/wire";`],
-    ["Node in a pure package", "packages/wire/src/a.ts", `import { readFileSync } from "node:fs";`],
-    ["a library in a pure package", "packages/wire/src/a.ts", `import { z } from "zod";`],
-    ["another library in a pure package", "packages/tasks/src/a.ts", `import { z } from "zod";`],
     [
-      "the rules of tests in a source",
+      "an import of Node in a pure package",
+      "packages/wire/src/a.ts",
+      `import { readFileSync } from "node:fs";`,
+    ],
+    [
+      "an import of a library in a pure package",
+      "packages/wire/src/a.ts",
+      `import { z } from "zod";`,
+    ],
+    [
+      "an import of a library that is not allowed in a pure package",
+      "packages/tasks/src/a.ts",
+      `import { z } from "zod";`,
+    ],
+    [
+      "a test helper in a source file",
       "packages/wire/src/a.ts",
       `import { workTime } from "../../../test/work-time.ts";`,
     ],
     [
-      "what only tests may import in a source",
+      "an import in a source file that is only allowed in tests",
       "packages/web/src/a.ts",
       `import { startGateway } from "deltawire";`,
     ],
@@ -153,22 +172,22 @@ describe("the import checker finds", () => {
       `import { a } from "@deltawire/wire/src/sse/decoder.ts";`,
     ],
     [
-      "an entry against the arrows",
+      "an import of an entry in the wrong direction",
       "packages/tasks/src/a.ts",
       `import { a } from "@deltawire/wire/codex";`,
     ],
     [
-      "a value of an entry where only types are allowed",
+      "a value import of an entry where only types are allowed",
       "packages/store/src/a.ts",
       `import { a } from "@deltawire/wire/codex";`,
     ],
     [
-      "an entry that the table does not know",
+      "an entry that is not in the table",
       "packages/agent/src/a.ts",
       `import { a } from "@deltawire/wire/sse";`,
     ],
     [
-      "what lies behind an entry",
+      "an internal file of an entry",
       "packages/agent/src/a.ts",
       `import { a } from "@deltawire/wire/codex/parser.ts";`,
     ],
@@ -192,19 +211,23 @@ describe("the import checker finds", () => {
       "test/a.test.ts",
       `import { a } from "../packages/wire/src/a.ts";`,
     ],
-    ["a star in an index", "packages/wire/src/index.ts", `export * from "./sse/decoder.ts";`],
     [
-      "a package that the table does not know",
+      "a star export in an index",
+      "packages/wire/src/index.ts",
+      `export * from "./sse/decoder.ts";`,
+    ],
+    [
+      "a package that is not in the table",
       "packages/extra/src/a.ts",
       `import { a } from "@deltawire/wire";`,
     ],
   ];
-  test.each(cases)("%s", (_what, path, text) => {
-    expect(forbiddenImports([{ path, text }])).toHaveLength(1);
+  test.each(forbiddenImports)("%s", (_description, path, text) => {
+    expect(findForbiddenImports([{ path, text }])).toHaveLength(1);
   });
 
-  test("nothing in what is allowed", () => {
-    const allowed = [
+  test("nothing in allowed imports", () => {
+    const allowedFiles = [
       { path: "packages/wire/src/index.ts", text: `export { a } from "./sse/decoder.ts";` },
       { path: "packages/wire/test/a.test.ts", text: `import { readFileSync } from "node:fs";` },
       { path: "packages/wire/test/b.test.ts", text: `import { a } from "@deltawire/wire";` },
@@ -219,23 +242,23 @@ describe("the import checker finds", () => {
       { path: "examples/a.ts", text: `import { a } from "@deltawire/wire";` },
       { path: "examples/b.ts", text: `import { a } from "@deltawire/wire/codex";` },
     ];
-    expect(forbiddenImports(allowed)).toEqual([]);
+    expect(findForbiddenImports(allowedFiles)).toEqual([]);
   });
 });
 
-test("the dependency checker finds a library in a pure package and a package against the arrows", () => {
+test("the dependency checker finds a library in a pure package, and a dependency in the wrong direction", () => {
   const manifest = { name: "", version: "", dependencies: { zod: "4.0.0" } };
-  expect(forbiddenDependencies("wire", manifest)).toEqual(["wire depends on zod"]);
+  expect(findForbiddenDependencies("wire", manifest)).toEqual(["wire depends on zod"]);
   const store = {
     name: "",
     version: "",
     dependencies: { "@deltawire/agent": "0.1.0", pg: "8.0.0" },
   };
-  expect(forbiddenDependencies("store", store)).toEqual(["store depends on @deltawire/agent"]);
+  expect(findForbiddenDependencies("store", store)).toEqual(["store depends on @deltawire/agent"]);
 });
 
 describe.each(pureTsconfigs)("%s is pure:", (folder) => {
-  const platform = {
+  const platformUses = {
     fetch: `fetch("https://example.org");`,
     process: `process.exit();`,
     Buffer: `Buffer.from("");`,
@@ -246,9 +269,9 @@ describe.each(pureTsconfigs)("%s is pure:", (folder) => {
     "node:fs": `import "node:fs"; readFileSync("");`,
   };
 
-  test("its compiler settings refuse the platform", () => {
-    inTemporaryFolder((temporary) => {
-      const lines = [...Object.values(platform), `new Map([[1, [3, 1, 2].toSorted()]]);`];
+  test("its compiler settings exclude the types of platforms", () => {
+    withTemporaryFolder((temporary) => {
+      const lines = [...Object.values(platformUses), `new Map([[1, [3, 1, 2].toSorted()]]);`];
       writeFileSync(join(temporary, "impure.ts"), `${lines.join("\n")}\nexport {};\n`);
       const settings = {
         extends: join(root, "packages", folder, "tsconfig.json"),
@@ -256,69 +279,86 @@ describe.each(pureTsconfigs)("%s is pure:", (folder) => {
         include: ["impure.ts"],
       };
       writeFileSync(join(temporary, "tsconfig.json"), JSON.stringify(settings));
-      const output = tool("tsc", ["-p", "tsconfig.json", "--pretty", "false"], temporary);
-      const refused = new Set(
+      const output = runTool("tsc", ["-p", "tsconfig.json", "--pretty", "false"], temporary);
+      const rejectedLines = new Set(
         [...output.matchAll(/^impure\.ts\((\d+),/gm)].map(([, line = ""]) => line),
       );
-      expect([...refused], output).toEqual(Object.values(platform).map((_, at) => String(at + 1)));
+      expect([...rejectedLines], output).toEqual(
+        Object.values(platformUses).map((_, index) => String(index + 1)),
+      );
     });
   });
 
-  test("lint refuses clocks and randomness, which every JavaScript has", () => {
-    const source = ["Date.now()", "new Date()", "Math.random()", "crypto.randomUUID()"];
-    inTemporaryFolder((temporary) => {
+  test("oxlint rejects clocks and randomness", () => {
+    const expressions = ["Date.now()", "new Date()", "Math.random()", "crypto.randomUUID()"];
+    withTemporaryFolder((temporary) => {
       const src = join(temporary, "packages", folder, "src");
       mkdirSync(src, { recursive: true });
       copyFileSync(join(root, ".oxlintrc.json"), join(temporary, ".oxlintrc.json"));
-      const lines = source.map((expression, at) => `export const a${at} = ${expression};`);
+      const lines = expressions.map(
+        (expression, index) => `export const a${index} = ${expression};`,
+      );
       writeFileSync(join(src, "impure.ts"), lines.join("\n"));
-      const output = tool("oxlint", ["--format=unix"], temporary);
-      const refused = [...output.matchAll(/impure\.ts:(\d+):.*no-restricted/g)].map(
+      const output = runTool("oxlint", ["--format=unix"], temporary);
+      const rejectedLines = [...output.matchAll(/impure\.ts:(\d+):.*no-restricted/g)].map(
         ([, line]) => line,
       );
-      expect(new Set(refused), output).toEqual(new Set(source.map((_, at) => String(at + 1))));
+      expect(new Set(rejectedLines), output).toEqual(
+        new Set(expressions.map((_, index) => String(index + 1))),
+      );
     });
   });
 });
 
-/** What the tests and benchmarks of any package may use beside their own. */
-const ofAllTests = [
+/** Libraries that all tests, checks and benchmarks may use, because several packages need the same servers, files or figures. */
+const sharedTestImports = [
   "bench/machine.ts",
   "bench/measure.ts",
   "bench/processes.ts",
   "bench/report.ts",
-  "test/chats/chat-steps.ts",
-  "test/chats/office.ts",
-  "test/chats/scripted-replies.ts",
+  "test/cluster/cluster.ts",
+  "test/cluster/cluster-follower.ts",
+  "test/cluster/cluster-process.ts",
+  "test/cluster/ledger.ts",
+  "test/cluster/missing-events.ts",
+  "test/cluster/print-logs.ts",
+  "test/cluster/tcp-proxy.ts",
+  "test/cluster/wait-until.ts",
+  "test/chats/chat-helpers.ts",
+  "test/chats/office-tools.ts",
+  "test/chats/scripted-models.ts",
   "test/free-port.ts",
   "test/install-clients.ts",
   "test/pinned-clients.ts",
-  "test/runs.ts",
+  "test/postgres-server.ts",
+  "test/property-runs.ts",
+  "test/redis-server.ts",
+  "test/repository-files.ts",
   "test/seeded-random.ts",
   "test/shared-data.ts",
-  "test/text-costs.ts",
-  "test/work-time.ts",
+  "test/linear-time.ts",
+  "test/cpu-time.ts",
 ];
 
-function forbiddenImports(files: RepositoryFile[]): string[] {
+function findForbiddenImports(files: RepositoryFile[]): string[] {
   return files.flatMap(({ path, text }) => {
-    const folder = path.startsWith("packages/") ? folderOf(path) : undefined;
+    const folder = path.startsWith("packages/") ? getFolder(path) : undefined;
     const rule = folder === undefined ? undefined : architecture[folder];
-    if (folder !== undefined && !rule) return [`${path}: the table does not know this package`];
-    const found = importsOf(text).flatMap(({ from, typesOnly }) => {
+    if (folder !== undefined && !rule) return [`${path}: the package is not in the table`];
+    const problems = parseImports(text).flatMap(({ specifier, isTypeOnly }) => {
       const reason = rule
-        ? forbiddenInPackage(path, rule, from, typesOnly)
-        : forbiddenOutside(path, from);
-      return reason ? [`${path}: ${from}: ${reason}`] : [];
+        ? explainInPackage(path, rule, specifier, isTypeOnly)
+        : explainOutside(path, specifier);
+      return reason ? [`${path}: ${specifier}: ${reason}`] : [];
     });
     if (path.endsWith("/index.ts") && /^\s*export\s*\*/m.test(text)) {
-      found.push(`${path}: an index lists its names, no export *`);
+      problems.push(`${path}: an index must not use export *`);
     }
-    return found;
+    return problems;
   });
 }
 
-function importsPastEntry(files: RepositoryFile[], publicNames: readonly string[]): string[] {
+function findDeepImports(files: RepositoryFile[], publicNames: readonly string[]): string[] {
   return files.flatMap(({ path, text }) =>
     [...text.matchAll(/^import (?:type )?\{([^}]*)\} from "[./]+\/src\//gm)]
       .flatMap(([, names = ""]) => names.split(","))
@@ -333,77 +373,80 @@ function importsPastEntry(files: RepositoryFile[], publicNames: readonly string[
   );
 }
 
-function forbiddenInPackage(path: string, rule: Rule, from: string, typesOnly: boolean) {
+function explainInPackage(path: string, rule: Rule, specifier: string, isTypeOnly: boolean) {
   const isSource = path.split("/")[2] === "src";
-  if (from.startsWith(".")) {
-    const home = path.split("/").slice(0, 2).join("/");
-    const target = posix.join(posix.dirname(path), from);
-    const isOfTests = !isSource && ofAllTests.includes(target);
-    return target.startsWith(`${home}/`) || isOfTests ? undefined : "leaves its package";
+  if (specifier.startsWith(".")) {
+    const packagePath = path.split("/").slice(0, 2).join("/");
+    const target = posix.join(posix.dirname(path), specifier);
+    const isTestHelper = !isSource && sharedTestImports.includes(target);
+    return target.startsWith(`${packagePath}/`) || isTestHelper
+      ? undefined
+      : "a relative path leads outside of the package";
   }
-  if (isDeep(from)) return "reaches into a package";
-  const isOurs = isPackageOfOurs(from);
+  if (isDeep(specifier)) return "imports an internal file of a package";
+  const isOwn = isOwnPackage(specifier);
   if (rule.pure && isSource)
-    return rule.libraries?.includes(from) ? undefined : "a pure package imports nothing";
-  const owner = packageOf(from);
-  if (!isOurs || owner === rule.name || rule.may.includes(owner)) return undefined;
-  if (!isSource && rule.testsMay?.includes(owner)) return undefined;
-  if (rule.mayUseTypesOf?.includes(owner)) return typesOnly ? undefined : "only types are allowed";
+    return rule.libraries?.includes(specifier) ? undefined : "a pure package must not import this";
+  const owner = getPackageName(specifier);
+  if (!isOwn || owner === rule.name || rule.mayImport.includes(owner)) return undefined;
+  if (!isSource && rule.testsMayImport?.includes(owner)) return undefined;
+  if (rule.mayImportTypesOf?.includes(owner))
+    return isTypeOnly ? undefined : "only types are allowed";
   return "not in the table";
 }
 
-function forbiddenOutside(path: string, from: string) {
-  if (isDeep(from)) return "reaches into a package";
-  const target = from.startsWith(".") ? posix.join(posix.dirname(path), from) : "";
-  return target.startsWith("packages/") ? "reaches into a package" : undefined;
+function explainOutside(path: string, specifier: string) {
+  if (isDeep(specifier)) return "imports an internal file of a package";
+  const target = specifier.startsWith(".") ? posix.join(posix.dirname(path), specifier) : "";
+  return target.startsWith("packages/") ? "imports an internal file of a package" : undefined;
 }
 
-function forbiddenDependencies(folder: string, manifest: Manifest): string[] {
+function findForbiddenDependencies(folder: string, manifest: Manifest): string[] {
   const rule = architecture[folder];
-  const allowed = [...(rule?.may ?? []), ...(rule?.mayUseTypesOf ?? [])];
+  const allowedPackages = [...(rule?.mayImport ?? []), ...(rule?.mayImportTypesOf ?? [])];
   return dependencyFields
     .flatMap((field) => Object.keys(manifest[field] ?? {}))
     .filter((name) =>
       rule?.pure
         ? !rule.libraries?.includes(name)
-        : isPackageOfOurs(name) && !allowed.includes(name),
+        : isOwnPackage(name) && !allowedPackages.includes(name),
     )
     .map((name) => `${folder} depends on ${name}`);
 }
 
-function isPackageOfOurs(from: string): boolean {
-  return packageOf(from) === "deltawire" || from.startsWith("@deltawire/");
+function isOwnPackage(specifier: string): boolean {
+  return getPackageName(specifier) === "deltawire" || specifier.startsWith("@deltawire/");
 }
 
-/** Past the index, and by no other entry. */
-function isDeep(from: string): boolean {
-  const owner = packageOf(from);
-  if (!isPackageOfOurs(from) || from === owner) return false;
+/** True for imports of internal files of another package. */
+function isDeep(specifier: string): boolean {
+  const owner = getPackageName(specifier);
+  if (!isOwnPackage(specifier) || specifier === owner) return false;
   const rule = Object.values(architecture).find(({ name }) => name === owner);
-  return !(rule?.entries ?? []).some((entry) => from === `${owner}/${entry}`);
+  return !(rule?.entries ?? []).some((entry) => specifier === `${owner}/${entry}`);
 }
 
-function packageOf(from: string): string {
-  return from
+function getPackageName(specifier: string): string {
+  return specifier
     .split("/")
-    .slice(0, from.startsWith("@") ? 2 : 1)
+    .slice(0, specifier.startsWith("@") ? 2 : 1)
     .join("/");
 }
 
-function folderOf(path: string): string {
+function getFolder(path: string): string {
   return path.split("/")[1] ?? "";
 }
 
-function tool(name: string, args: string[], cwd: string): string {
+function runTool(name: string, args: string[], cwd: string): string {
   const launcher = join(root, "scripts", "launch.cjs");
-  const ran = spawnSync(process.execPath, [launcher, name, ...args], { cwd, encoding: "utf8" });
-  return ran.stdout + ran.stderr;
+  const result = spawnSync(process.execPath, [launcher, name, ...args], { cwd, encoding: "utf8" });
+  return result.stdout + result.stderr;
 }
 
-function inTemporaryFolder(work: (folder: string) => void): void {
+function withTemporaryFolder(action: (folder: string) => void): void {
   const folder = mkdtempSync(join(tmpdir(), "deltawire-architecture-"));
   try {
-    work(folder);
+    action(folder);
   } finally {
     rmSync(folder, { recursive: true });
   }

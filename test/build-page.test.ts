@@ -1,84 +1,90 @@
-// The scripts are tried in small trees of files with a page of two lines, by the real bundler; what stands for the
-// gateway prints its arguments.
+// These tests run the scripts in small source trees, with a page of two lines and the real bundler. A fake gateway prints
+// its arguments.
 import { type ChildProcess, spawn } from "node:child_process";
 import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readdirSync } from "node:fs";
 import { readFileSync, rmSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { isFresh, publish, stampOf } from "../scripts/build-page.ts";
+import { isBuildFresh, publishBuild, hashSources } from "../scripts/build-page.ts";
 import { root } from "./repository-files.ts";
 
-// Processes are started, and the machine may be busy.
+// Starting processes may be slow on a busy machine.
 vi.setConfig({ testTimeout: 90_000 });
 
 const folders: string[] = [];
-const started = new Set<ChildProcess>();
+const runningChildren = new Set<ChildProcess>();
 
 afterEach(() => {
-  for (const child of started) child.kill("SIGKILL");
-  started.clear();
+  for (const child of runningChildren) child.kill("SIGKILL");
+  runningChildren.clear();
   for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true });
 });
 
-describe("the stamp of sources", () => {
+describe("the hash of the sources", () => {
   const files = { "src/a.ts": "a", "src/deep/b.ts": "b", "lock.json": "{}" };
   const paths = ["src", "lock.json", "not-there"];
-  const stampWith = (changed: Record<string, string>): string =>
-    stampOf(folderWith({ ...files, ...changed }), paths);
+  const hashWithChanges = (changed: Record<string, string>): string =>
+    hashSources(createFolder({ ...files, ...changed }), paths);
 
-  test("is the same for the same files, wherever and whenever they were written", () => {
-    const folder = folderWith(files);
-    const stamp = stampOf(folder, paths);
+  test("is the same for the same files in any folder at any time", () => {
+    const folder = createFolder(files);
+    const stamp = hashSources(folder, paths);
     utimesSync(join(folder, "src/a.ts"), 1, 1);
     writeFileSync(join(folder, "README.md"), "not a source");
-    expect(stampOf(folder, paths)).toBe(stamp);
-    expect(stampWith({})).toBe(stamp);
+    expect(hashSources(folder, paths)).toBe(stamp);
+    expect(hashWithChanges({})).toBe(stamp);
   });
 
-  test("changes with a text, a name, a file more and a file less", () => {
+  test("changes with the content, name and number of files", () => {
     const stamps = [
-      stampWith({}),
-      stampWith({ "src/deep/b.ts": "B" }),
-      stampWith({ "lock.json": "{ }" }),
-      stampWith({ "src/c.ts": "" }),
-      stampWith({ "not-there": "" }),
-      stampOf(folderWith({ "src/a.ts": "a", "lock.json": "{}" }), paths),
-      stampOf(folderWith({ "src/a.ts": "a", "src/deep/c.ts": "b", "lock.json": "{}" }), paths),
-      // What one file loses another one gains.
-      stampOf(folderWith({ "src/a.ts": "", "src/deep/b.ts": "ab", "lock.json": "{}" }), paths),
+      hashWithChanges({}),
+      hashWithChanges({ "src/deep/b.ts": "B" }),
+      hashWithChanges({ "lock.json": "{ }" }),
+      hashWithChanges({ "src/c.ts": "" }),
+      hashWithChanges({ "not-there": "" }),
+      hashSources(createFolder({ "src/a.ts": "a", "lock.json": "{}" }), paths),
+      hashSources(
+        createFolder({ "src/a.ts": "a", "src/deep/c.ts": "b", "lock.json": "{}" }),
+        paths,
+      ),
+      // A letter is moved from one file to another.
+      hashSources(
+        createFolder({ "src/a.ts": "", "src/deep/b.ts": "ab", "lock.json": "{}" }),
+        paths,
+      ),
     ];
     expect(new Set(stamps).size).toBe(stamps.length);
   });
 });
 
-describe("a build that is moved into place", () => {
-  const build = (text: string, ...assets: string[]): string =>
-    folderWith({
+describe("publishBuild", () => {
+  const createBuild = (text: string, ...assets: string[]): string =>
+    createFolder({
       "index.html": text,
       ...Object.fromEntries(assets.map((name) => [`assets/${name}`, name])),
     });
 
-  test("is fresh for its own stamp, as long as it is whole", () => {
-    const page = join(folderWith({}), "page");
-    expect(isFresh(page, "one")).toBe(false);
-    publish(build("1", "a-1.js"), page, "one");
-    expect([isFresh(page, "one"), isFresh(page, "two")]).toEqual([true, false]);
+  test("makes the build up to date for its hash, as long as it is complete", () => {
+    const page = join(createFolder({}), "page");
+    expect(isBuildFresh(page, "one")).toBe(false);
+    publishBuild(createBuild("1", "a-1.js"), page, "one");
+    expect([isBuildFresh(page, "one"), isBuildFresh(page, "two")]).toEqual([true, false]);
     writeFileSync(join(page, "build.json"), "{");
-    expect(isFresh(page, "one")).toBe(false);
-    publish(build("1", "a-1.js"), page, "one");
+    expect(isBuildFresh(page, "one")).toBe(false);
+    publishBuild(createBuild("1", "a-1.js"), page, "one");
     rmSync(join(page, "index.html"));
-    expect(isFresh(page, "one")).toBe(false);
+    expect(isBuildFresh(page, "one")).toBe(false);
   });
 
-  test("leaves the assets of the one before it for open tabs, and removes older ones", () => {
-    const page = join(folderWith({}), "page");
+  test("keeps the assets of the previous build for open tabs and removes older ones", () => {
+    const page = join(createFolder({}), "page");
     for (const [text, ...assets] of [
       ["1", "a-1.js", "same.js"],
       ["2", "a-2.js", "same.js"],
       ["3", "a-3.js", "same.js"],
     ] as const) {
-      publish(build(text, ...assets), page, text);
+      publishBuild(createBuild(text, ...assets), page, text);
       for (const name of readdirSync(join(page, "assets")))
         utimesSync(join(page, "assets", name), 1, 1);
     }
@@ -86,12 +92,12 @@ describe("a build that is moved into place", () => {
     expect(readFileSync(join(page, "index.html"), "utf8")).toBe("3");
   });
 
-  test("touches nothing of a build that runs beside it, and clears up what a killed one left", () => {
-    const page = join(folderWith({ "page/.building-a/x": "", "page/.building-b/x": "" }), "page");
+  test("keeps the files of a concurrent build and removes those of a killed one", () => {
+    const page = join(createFolder({ "page/.building-a/x": "", "page/.building-b/x": "" }), "page");
     mkdirSync(join(page, "assets"));
     writeFileSync(join(page, "assets", "of-another.js"), "");
     utimesSync(join(page, ".building-a"), 1, 1);
-    publish(build("1", "a-1.js"), page, "one");
+    publishBuild(createBuild("1", "a-1.js"), page, "one");
     expect(readdirSync(page).toSorted()).toEqual([
       ".building-b",
       "assets",
@@ -103,29 +109,29 @@ describe("a build that is moved into place", () => {
 });
 
 describe("npm start", () => {
-  const usual = { code: 0, signal: null, stdout: `["--port","99"]\n` };
-  const built = "Building the page ...\n";
+  const success = { code: 0, signal: null, stdout: `["--port","99"]\n` };
+  const buildingMessage = "Building the page ...\n";
 
   test("builds the page once, and again when its sources change", async () => {
-    const tree = smallTree();
+    const tree = createTree();
     const page = join(tree, "packages/gateway/page");
-    const go = () => start(tree, ["--port", "99"]).ended;
-    expect(await go()).toEqual({ ...usual, stderr: built });
-    const first = readFileSync(join(page, "index.html"), "utf8");
-    expect(first).toMatch(/src="\/assets\/[\w-]+\.js"/);
-    expect(await go()).toEqual({ ...usual, stderr: "" });
+    const run = () => start(tree, ["--port", "99"]).result;
+    expect(await run()).toEqual({ ...success, stderr: buildingMessage });
+    const firstPage = readFileSync(join(page, "index.html"), "utf8");
+    expect(firstPage).toMatch(/src="\/assets\/[\w-]+\.js"/);
+    expect(await run()).toEqual({ ...success, stderr: "" });
     writeFileSync(join(tree, "packages/web/src/main.ts"), `document.title = "two";\n`);
-    expect(await go()).toEqual({ ...usual, stderr: built });
-    expect(readFileSync(join(page, "index.html"), "utf8")).not.toBe(first);
+    expect(await run()).toEqual({ ...success, stderr: buildingMessage });
+    expect(readFileSync(join(page, "index.html"), "utf8")).not.toBe(firstPage);
     expect(readdirSync(page).toSorted()).toEqual(["assets", "build.json", "index.html"]);
   });
 
-  test("twice at once leaves one whole page", async () => {
-    const tree = smallTree();
-    const both = await Promise.all([1, 2].map(() => start(tree, ["--port", "99"]).ended));
-    expect(both).toEqual([
-      { ...usual, stderr: built },
-      { ...usual, stderr: built },
+  test("leaves one complete page if it runs twice at the same time", async () => {
+    const tree = createTree();
+    const results = await Promise.all([1, 2].map(() => start(tree, ["--port", "99"]).result));
+    expect(results).toEqual([
+      { ...success, stderr: buildingMessage },
+      { ...success, stderr: buildingMessage },
     ]);
     const page = join(tree, "packages/gateway/page");
     const [, script = ""] =
@@ -134,25 +140,25 @@ describe("npm start", () => {
     expect(readdirSync(page).toSorted()).toEqual(["assets", "build.json", "index.html"]);
   });
 
-  test("goes on with one line where the page cannot be built, and keeps the older one", async () => {
-    const tree = smallTree();
+  test("prints one line if the build fails, and serves the previous page", async () => {
+    const tree = createTree();
     const source = join(tree, "packages/web/src/main.ts");
     const index = join(tree, "packages/gateway/page/index.html");
     writeFileSync(source, "this is no script\n");
-    expect(await start(tree, ["--port", "99"]).ended).toEqual({
-      ...usual,
-      stderr: `${built}The page cannot be built, a plain one is served; npm run build:page shows why.\n`,
+    expect(await start(tree, ["--port", "99"]).result).toEqual({
+      ...success,
+      stderr: `${buildingMessage}Could not build the page, serving a plain page. Run npm run build:page to see the error.\n`,
     });
     writeFileSync(source, `document.title = "one";\n`);
-    await start(tree, []).ended;
-    const older = readFileSync(index, "utf8");
+    await start(tree, []).result;
+    const previousPage = readFileSync(index, "utf8");
     writeFileSync(source, `import "./not-there.ts";\n`);
-    expect(await start(tree, ["--port", "99"]).ended).toEqual({
-      ...usual,
-      stderr: `${built}The page cannot be built, the one of an earlier build is served; npm run build:page shows why.\n`,
+    expect(await start(tree, ["--port", "99"]).result).toEqual({
+      ...success,
+      stderr: `${buildingMessage}Could not build the page, serving the previous build. Run npm run build:page to see the error.\n`,
     });
-    expect(readFileSync(index, "utf8")).toBe(older);
-    const { code, stderr } = await start(tree, [], "build-page.ts").ended;
+    expect(readFileSync(index, "utf8")).toBe(previousPage);
+    const { code, stderr } = await start(tree, [], "build-page.ts").result;
     expect(code).toBe(1);
     expect(stderr).toContain("not-there.ts");
   });
@@ -164,32 +170,37 @@ describe("npm start", () => {
     ["lessons", "--reset"],
     ["--help"],
     ["--version"],
-  ])("builds nothing for %s, and hands the words on", async (...given) => {
-    const tree = smallTree();
-    const args = given.filter((word) => word !== undefined);
+  ])("does not build for %s and passes on the arguments", async (...argv) => {
+    const tree = createTree();
+    const args = argv.filter((word) => word !== undefined);
     const stdout = `${JSON.stringify(args)}\n`;
-    expect(await start(tree, args).ended).toEqual({ code: 0, signal: null, stdout, stderr: "" });
+    expect(await start(tree, args).result).toEqual({ code: 0, signal: null, stdout, stderr: "" });
     expect(existsSync(join(tree, "packages/gateway/page"))).toBe(false);
   });
 
-  test("ends with the gateway's exit code, and by the signal that comes while it builds", async () => {
-    const tree = smallTree(`process.exitCode = 37;`);
-    expect((await start(tree, ["--help"]).ended).code).toBe(37);
-    const { child, ended } = start(tree, []);
+  test("exits with the exit code of the gateway, or with the signal that it receives during the build", async () => {
+    const tree = createTree(`process.exitCode = 37;`);
+    expect((await start(tree, ["--help"]).result).code).toBe(37);
+    const { child, result } = start(tree, []);
     await new Promise((resolve) => child.stderr?.once("data", resolve));
     child.kill("SIGTERM");
-    expect(await ended).toEqual({ code: null, signal: "SIGTERM", stdout: "", stderr: built });
+    expect(await result).toEqual({
+      code: null,
+      signal: "SIGTERM",
+      stdout: "",
+      stderr: buildingMessage,
+    });
   });
 });
 
-interface Ended {
+interface ProcessResult {
   code: number | null;
   signal: NodeJS.Signals | null;
   stdout: string;
   stderr: string;
 }
 
-function folderWith(files: Record<string, string>): string {
+function createFolder(files: Record<string, string>): string {
   const folder = mkdtempSync(join(tmpdir(), "deltawire-page-"));
   folders.push(folder);
   for (const [path, text] of Object.entries(files)) {
@@ -199,8 +210,8 @@ function folderWith(files: Record<string, string>): string {
   return folder;
 }
 
-function smallTree(main = "console.log(JSON.stringify(process.argv.slice(2)));"): string {
-  const tree = folderWith({
+function createTree(main = "console.log(JSON.stringify(process.argv.slice(2)));"): string {
+  const tree = createFolder({
     "package.json": `{ "type": "module" }`,
     "package-lock.json": "{}",
     "packages/gateway/src/main.ts": main,
@@ -220,17 +231,17 @@ function start(tree: string, args: readonly string[], script = "start.ts") {
     cwd: tree,
     env: { ...process.env, NODE_OPTIONS: "", VITEST: undefined, NODE_ENV: undefined },
   });
-  started.add(child);
+  runningChildren.add(child);
   let stdout = "";
   let stderr = "";
   child.stdout.setEncoding("utf8").on("data", (text: string) => (stdout += text));
   child.stderr.setEncoding("utf8").on("data", (text: string) => (stderr += text));
-  const ended = new Promise<Ended>((resolve, reject) => {
+  const result = new Promise<ProcessResult>((resolve, reject) => {
     child.on("error", reject);
     child.on("close", (code, signal) => {
-      started.delete(child);
+      runningChildren.delete(child);
       resolve({ code, signal, stdout, stderr });
     });
   });
-  return { child, ended };
+  return { child, result };
 }

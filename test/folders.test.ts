@@ -1,24 +1,34 @@
 import { readFileSync } from "node:fs";
 import { join, posix } from "node:path";
 import { describe, expect, test } from "vitest";
-import { importsOf, type Import } from "./imports-of.ts";
+import { parseImports, type ImportStatement } from "./parse-imports.ts";
 import { repositoryFiles, root, type RepositoryFile } from "./repository-files.ts";
 
-/** The folders of a package's `src`, and files at its root. `*` stands for the files at the root that no row names. */
+/** Folders and root files of a package's `src`. `*` stands for the root files that no row names. */
 type Row = readonly string[];
 
-/** Each folder imports only from rows above its own. Files at the root also import each other within a row. */
-const order: Readonly<Record<string, readonly Row[]>> = {
+/** A folder may import only from rows above it. Root files of the same row may also import each other. */
+const folderOrder: Readonly<Record<string, readonly Row[]>> = {
   wire: [
     ["*"],
     ["shapes"],
-    ["decode", "mapping", "tools", "collect.ts", "history.ts"],
-    ["machine.ts"],
-    ["sse"],
-    ["reply-body.ts", "codex"],
-    ["chat-upstream", "upstream-reply.ts"],
-    ["responses-upstream", "responses-over-chat"],
-    ["chat-over-chat", "chat-over-responses", "responses-over-responses"],
+    ["decode", "mapping", "tools", "collect.ts", "repair-history.ts"],
+    ["stream-machine.ts"],
+    ["sse", "stream-end-failure.ts"],
+    ["reply-body.ts", "codex", "reply"],
+    ["chat-upstream", "upstream-reply.ts", "chat-client", "responses-client", "messages-client"],
+    ["responses-upstream", "messages-upstream", "responses-over-chat"],
+    [
+      "chat-over-chat",
+      "chat-over-messages",
+      "chat-over-responses",
+      "messages-over-chat",
+      "messages-over-messages",
+      "messages-over-responses",
+      "responses-over-messages",
+      "responses-over-responses",
+      "translators.ts",
+    ],
     ["complete-reply.ts"],
     ["index.ts"],
   ],
@@ -39,19 +49,36 @@ const order: Readonly<Record<string, readonly Row[]>> = {
   ],
   agent: [
     ["*"],
-    ["log", "redaction", "options", "patterns"],
+    ["blobs", "log", "redaction", "options", "patterns"],
     ["schemas"],
     ["tool.ts", "define-tool.ts", "agent.ts"],
-    ["variables", "groups", "mcp"],
+    ["variables", "tool-groups", "mcp"],
     ["task"],
     ["model", "approvals"],
     ["calls"],
-    ["run", "privacy"],
+    ["run", "privacy", "cluster"],
     ["runtime.ts", "run-task.ts"],
     ["chats"],
     ["index.ts"],
   ],
-  store: [["error.ts", "files.ts", "store.ts"], ["sql"], ["chats"], ["*"]],
+  store: [
+    [
+      "error.ts",
+      "conversation-store.ts",
+      "file-store.ts",
+      "access-keys.ts",
+      "access-key-rows.ts",
+      "lesson-store.ts",
+      "response-store.ts",
+      "shared-secret-store.ts",
+      "store.ts",
+      "log-batch.ts",
+      "retention-options.ts",
+    ],
+    ["bucket", "bus", "chats", "copy"],
+    ["sqlite", "postgres"],
+    ["*"],
+  ],
   demo: [["*"]],
   gateway: [
     ["*"],
@@ -60,7 +87,7 @@ const order: Readonly<Record<string, readonly Row[]>> = {
     ["upstream"],
     ["relay"],
     ["log.ts", "terminal.ts", "models", "passthrough"],
-    ["codex", "tasks"],
+    ["codex", "tasks", "responses"],
     ["media"],
     ["chats"],
     ["start-tasks.ts"],
@@ -71,12 +98,12 @@ const order: Readonly<Record<string, readonly Row[]>> = {
   ],
   web: [
     ["*"],
-    ["words"],
-    ["texts"],
+    ["messages"],
+    ["text"],
     ["browser"],
     ["state"],
     ["hooks"],
-    ["parts"],
+    ["ui"],
     ["list", "markdown"],
     ["blocks"],
     ["approvals"],
@@ -88,48 +115,48 @@ const order: Readonly<Record<string, readonly Row[]>> = {
   ],
 };
 
-/** Folders of the page from which no import leads to React. */
+/** Folders of the page that must not import React, even indirectly. */
 const withoutReact = ["browser", "state"];
 
 const sources = repositoryFiles(/^packages\/[^/]+\/src\/.*\.tsx?$/, "packages");
 
-describe.each(Object.keys(order))("%s", (name) => {
+describe.each(Object.keys(folderOrder))("in packages/%s/src,", (name) => {
   const files = sources.filter(({ path }) => path.startsWith(`packages/${name}/src/`));
 
-  test("every folder has its row, and every row is there", () => {
-    const entries = new Set(files.map(({ path }) => entryOf(path)));
+  test("every folder has a row and every row exists", () => {
+    const entries = new Set(files.map(({ path }) => getEntry(path)));
     const folders = [...entries].filter((entry) => !isFile(entry));
-    const named = (order[name] ?? []).flat().filter((entry) => entry !== "*");
-    expect(named.filter((entry) => !isFile(entry)).toSorted()).toEqual(folders.toSorted());
-    expect(named.filter((entry) => !entries.has(entry))).toEqual([]);
+    const namedEntries = (folderOrder[name] ?? []).flat().filter((entry) => entry !== "*");
+    expect(namedEntries.filter((entry) => !isFile(entry)).toSorted()).toEqual(folders.toSorted());
+    expect(namedEntries.filter((entry) => !entries.has(entry))).toEqual([]);
   });
 
-  test("folders import only from rows above their own", () => {
-    expect(importsAgainstOrder(files)).toEqual([]);
+  test("folders import only from rows above them", () => {
+    expect(findImportsAgainstOrder(files)).toEqual([]);
   });
 
-  test("files import each other in no circle, for types either", () => {
-    expect(circles(files)).toEqual([]);
+  test("files have no import cycles, including type imports", () => {
+    expect(findCycles(files)).toEqual([]);
   });
 
-  test("docs/architecture.md has the order", () => {
-    const lines = readFileSync(join(root, "docs/architecture.md"), "utf8").split("\n");
-    const line = lines.filter((one) => one.startsWith(`- **${name}**: `));
-    expect(line).toEqual([orderInWords(name)]);
+  test("the order of folders is the one in docs/reference/folders.md", () => {
+    const lines = readFileSync(join(root, "docs/reference/folders.md"), "utf8").split("\n");
+    const matches = lines.filter((line) => line.startsWith(`- **${name}**: `));
+    expect(matches).toEqual([describeOrder(name)]);
   });
 });
 
-test("every package has an order", () => {
-  const packages = new Set(sources.map(({ path }) => packageOf(path)));
-  expect([...packages].toSorted()).toEqual(Object.keys(order).toSorted());
+test("every package has an order of its folders", () => {
+  const packages = new Set(sources.map(({ path }) => getPackageFolder(path)));
+  expect([...packages].toSorted()).toEqual(Object.keys(folderOrder).toSorted());
 });
 
-test("the state of the page and its connection reach no React", () => {
-  expect(waysToReact(sources)).toEqual([]);
+test("the state and connection of the page do not import React", () => {
+  expect(findPathsToReact(sources)).toEqual([]);
 });
 
-test("the first script of the page does without the Markdown parser", () => {
-  expect(waysToParser(sources)).toEqual([]);
+test("the initial script of the page does not include the Markdown parser", () => {
+  expect(findPathsToParser(sources)).toEqual([]);
 });
 
 describe("the checker finds", () => {
@@ -138,164 +165,174 @@ describe("the checker finds", () => {
     return { path: `packages/${name}/src/${rest.join("/")}`, text };
   };
 
-  test("a folder that imports from a row below its own, types too", () => {
+  test("an import from a row below, including an import of types", () => {
     const files = [
       file("web/markdown/a.ts", `import type { A } from "../answer/b.ts";`),
       file("web/answer/b.ts", `import { a } from "../markdown/a.ts";`),
     ];
-    expect(importsAgainstOrder(files)).toEqual(["web: markdown/a.ts imports answer/b.ts"]);
+    expect(findImportsAgainstOrder(files)).toEqual(["web: markdown/a.ts imports answer/b.ts"]);
   });
 
-  test("a folder that imports from another one of its row", () => {
+  test("an import from another folder of the same row", () => {
     const files = [file("agent/model/a.ts", `import { b } from "../approvals/b.ts";`)];
-    expect(importsAgainstOrder(files)).toHaveLength(1);
+    expect(findImportsAgainstOrder(files)).toHaveLength(1);
   });
 
-  test("a file at the root that imports a folder below it", () => {
+  test("a root file that imports a folder below it", () => {
     const files = [
-      file("gateway/problem.ts", `export { b } from "./http/b.ts";`),
+      file("gateway/gateway-error.ts", `export { b } from "./http/b.ts";`),
       file("gateway/gateway.ts", `const b = await import("./http/b.ts");`),
     ];
-    expect(importsAgainstOrder(files)).toEqual(["gateway: problem.ts imports http/b.ts"]);
+    expect(findImportsAgainstOrder(files)).toEqual(["gateway: gateway-error.ts imports http/b.ts"]);
   });
 
-  test("a circle of files", () => {
+  test("an import cycle", () => {
     const files = [
       file("demo/a.ts", `import { b } from "./b.ts";`),
       file("demo/b.ts", `import type { C } from "./c.ts";`),
       file("demo/c.ts", `import { a } from "./a.ts";`),
       file("demo/d.ts", `import { a } from "./a.ts";`),
     ];
-    expect(circles(files)).toEqual(["a.ts > b.ts > c.ts > a.ts"]);
+    expect(findCycles(files)).toEqual(["a.ts > b.ts > c.ts > a.ts"]);
   });
 
-  test("React behind another file", () => {
+  test("an indirect import of React", () => {
     const files = [
-      file("web/state/a.ts", `import { b } from "../words/b.ts";`),
-      file("web/words/b.ts", `import { c } from "./c.ts";`),
-      file("web/words/c.ts", `import { useState } from "react";`),
+      file("web/state/a.ts", `import { b } from "../messages/b.ts";`),
+      file("web/messages/b.ts", `import { c } from "./c.ts";`),
+      file("web/messages/c.ts", `import { useState } from "react";`),
     ];
-    expect(waysToReact(files)).toEqual(["state/a.ts > words/b.ts > words/c.ts > react"]);
+    expect(findPathsToReact(files)).toEqual(["state/a.ts > messages/b.ts > messages/c.ts > react"]);
   });
 
-  test("the Markdown parser in the first script, unless it is loaded later", () => {
-    const parser = `import { plainText } from "@deltawire/tasks/markdown";`;
+  test("the Markdown parser in the initial script, unless it is loaded dynamically", () => {
+    const parser = `import { markdownToText } from "@deltawire/tasks/markdown";`;
     const files = [
       file("web/main.tsx", `import "./app/a.ts";\nconst b = await import("./app/b.ts");`),
       file("web/app/a.ts", parser),
       file("web/app/b.ts", parser),
     ];
-    expect(waysToParser(files)).toEqual(["main.tsx > app/a.ts > @deltawire/tasks/markdown"]);
+    expect(findPathsToParser(files)).toEqual(["main.tsx > app/a.ts > @deltawire/tasks/markdown"]);
   });
 });
 
-function importsAgainstOrder(files: readonly RepositoryFile[]): string[] {
+function findImportsAgainstOrder(files: readonly RepositoryFile[]): string[] {
   return files.flatMap(({ path, text }) =>
-    importsOf(text)
-      .map(({ from }) => targetOf(path, from))
-      .filter((target) => target.startsWith(homeOf(path)) && !mayImport(path, target))
-      .map((target) => `${packageOf(path)}: ${shortOf(path)} imports ${shortOf(target)}`),
+    parseImports(text)
+      .map(({ specifier }) => resolveTarget(path, specifier))
+      .filter((target) => target.startsWith(getFolderPath(path)) && !canImport(path, target))
+      .map(
+        (target) =>
+          `${getPackageFolder(path)}: ${shortenPath(path)} imports ${shortenPath(target)}`,
+      ),
   );
 }
 
-function mayImport(path: string, target: string): boolean {
-  const [own, other] = [entryOf(path), entryOf(target)];
+function canImport(path: string, target: string): boolean {
+  const [own, other] = [getEntry(path), getEntry(target)];
   if (own === other) return true;
-  const [row, otherRow] = [rowOf(path), rowOf(target)];
+  const [row, otherRow] = [findRow(path), findRow(target)];
   return otherRow < row || (otherRow === row && isFile(own) && isFile(other));
 }
 
-function rowOf(path: string): number {
-  const rows = order[packageOf(path)] ?? [];
-  const entry = entryOf(path);
+function findRow(path: string): number {
+  const rows = folderOrder[getPackageFolder(path)] ?? [];
+  const entry = getEntry(path);
   const row = rows.findIndex((names) => names.includes(entry));
   return row < 0 && isFile(entry) ? rows.findIndex((names) => names.includes("*")) : row;
 }
 
-/** Each circle once, by the path that closes it. */
-function circles(files: readonly RepositoryFile[]): string[] {
+/** Returns each cycle once, as a path. */
+function findCycles(files: readonly RepositoryFile[]): string[] {
   const texts = new Map(files.map(({ path, text }) => [path, text]));
   const done = new Set<string>();
-  const from = (path: string, way: readonly string[]): string[] => {
-    const at = way.indexOf(path);
-    if (at >= 0) return [[...way.slice(at), path].map(shortOf).join(" > ")];
+  const search = (path: string, chain: readonly string[]): string[] => {
+    const index = chain.indexOf(path);
+    if (index >= 0) return [[...chain.slice(index), path].map(shortenPath).join(" > ")];
     const text = texts.get(path);
     if (text === undefined || done.has(path)) return [];
-    const found = importsOf(text).flatMap((one) => from(targetOf(path, one.from), [...way, path]));
+    const cycles = parseImports(text).flatMap(({ specifier }) =>
+      search(resolveTarget(path, specifier), [...chain, path]),
+    );
     done.add(path);
-    return found;
+    return cycles;
   };
-  return files.flatMap(({ path }) => from(path, []));
+  return files.flatMap(({ path }) => search(path, []));
 }
 
-function waysToReact(files: readonly RepositoryFile[]): string[] {
-  return waysFrom(files, {
-    isStart: (path) => withoutReact.includes(entryOf(path)),
+function findPathsToReact(files: readonly RepositoryFile[]): string[] {
+  return findPaths(files, {
+    isStart: (path) => withoutReact.includes(getEntry(path)),
     target: /^react(?:-dom)?(?:$|\/)/,
-    counts: ({ typesOnly }) => !typesOnly,
+    matches: ({ isTypeOnly }) => !isTypeOnly,
   });
 }
 
-function waysToParser(files: readonly RepositoryFile[]): string[] {
-  return waysFrom(files, {
-    isStart: (path) => entryOf(path) === "main.tsx",
+function findPathsToParser(files: readonly RepositoryFile[]): string[] {
+  return findPaths(files, {
+    isStart: (path) => getEntry(path) === "main.tsx",
     target: /^@deltawire\/tasks\/markdown$/,
-    counts: ({ typesOnly, isDynamic }) => !typesOnly && !isDynamic,
+    matches: ({ isTypeOnly, isDynamic }) => !isTypeOnly && !isDynamic,
   });
 }
 
 interface Search {
   isStart: (path: string) => boolean;
   target: RegExp;
-  counts: (one: Import) => boolean;
+  matches: (statement: ImportStatement) => boolean;
 }
 
-/** Chains of imports of the page that lead to the target. */
-function waysFrom(files: readonly RepositoryFile[], { isStart, target, counts }: Search): string[] {
-  const page = files.filter(({ path }) => packageOf(path) === "web");
+/** Returns the import chains of the page that lead to the target. */
+function findPaths(
+  files: readonly RepositoryFile[],
+  { isStart, target, matches }: Search,
+): string[] {
+  const page = files.filter(({ path }) => getPackageFolder(path) === "web");
   const texts = new Map(page.map(({ path, text }) => [path, text]));
-  const reached = new Set<string>();
-  const from = (path: string, way: readonly string[]): string[] => {
-    if (target.test(path)) return [[...way, path].join(" > ")];
+  const visited = new Set<string>();
+  const search = (path: string, chain: readonly string[]): string[] => {
+    if (target.test(path)) return [[...chain, path].join(" > ")];
     const text = texts.get(path);
-    if (text === undefined || reached.has(path)) return [];
-    reached.add(path);
-    return importsOf(text)
-      .filter(counts)
-      .flatMap((one) => from(targetOf(path, one.from), [...way, shortOf(path)]));
+    if (text === undefined || visited.has(path)) return [];
+    visited.add(path);
+    return parseImports(text)
+      .filter(matches)
+      .flatMap(({ specifier }) =>
+        search(resolveTarget(path, specifier), [...chain, shortenPath(path)]),
+      );
   };
-  return page.filter(({ path }) => isStart(path)).flatMap(({ path }) => from(path, []));
+  return page.filter(({ path }) => isStart(path)).flatMap(({ path }) => search(path, []));
 }
 
-/** The line of docs/architecture.md. */
-function orderInWords(name: string): string {
-  const rows = (order[name] ?? []).map((row) =>
+/** Formats the order as in docs/reference/folders.md. */
+function describeOrder(name: string): string {
+  const rows = (folderOrder[name] ?? []).map((row) =>
     row.map((entry) => (entry === "*" ? "other files" : `\`${entry}\``)).join(", "),
   );
   return `- **${name}**: ${rows.join(" → ")}`;
 }
 
-function targetOf(path: string, from: string): string {
+function resolveTarget(path: string, from: string): string {
   return from.startsWith(".") ? posix.join(posix.dirname(path), from) : from;
 }
 
-/** The folder below `src` that a file is in, or the file itself. */
-function entryOf(path: string): string {
-  return shortOf(path).split("/")[0] ?? "";
+/** Returns the folder below `src` that contains a file, or the root file itself. */
+function getEntry(path: string): string {
+  return shortenPath(path).split("/")[0] ?? "";
 }
 
 function isFile(entry: string): boolean {
   return entry.includes(".");
 }
 
-function shortOf(path: string): string {
-  return path.slice(homeOf(path).length);
+function shortenPath(path: string): string {
+  return path.slice(getFolderPath(path).length);
 }
 
-function homeOf(path: string): string {
-  return `packages/${packageOf(path)}/src/`;
+function getFolderPath(path: string): string {
+  return `packages/${getPackageFolder(path)}/src/`;
 }
 
-function packageOf(path: string): string {
+function getPackageFolder(path: string): string {
   return path.split("/")[1] ?? "";
 }

@@ -6,58 +6,75 @@ import { clientSets, type ClientSet } from "./pinned-clients.ts";
 
 const root = join(import.meta.dirname, "..");
 
-export function clientFolder(set: ClientSet): string {
-  return join(root, ".clients", set);
+export function getClientFolder(name: ClientSet | "redis"): string {
+  return join(root, ".clients", name);
 }
 
 /**
- * Fetches a set of clients once, into a folder that git ignores; again only when its pins change. `finish` makes of the
- * packages what is run, in a folder that is moved afterwards.
+ * Installs a set of clients into a git-ignored folder if their pinned versions are not installed yet. `prepare` changes
+ * the packages before they are moved into place.
  */
 export async function installClients(
   set: ClientSet,
-  finish: (folder: string) => Promise<void> = () => Promise.resolve(),
+  prepare: (folder: string) => Promise<void> = () => Promise.resolve(),
 ): Promise<void> {
-  const folder = clientFolder(set);
-  const wanted = stampOf(set);
-  if ((await stampIn(folder)) === wanted) return;
   const names = Object.entries(clientSets[set]).map(([name, version]) => `${name} ${version}`);
-  process.stderr.write(`Fetching clients, once, into .clients/${set}: ${names.join(", ")} ...\n`);
-  // Made beside its place and moved there whole, so that a run that was stopped or that ran at the same time leaves
-  // nothing half.
-  const fresh = `${folder}.${process.pid}`;
+  await installOnce(
+    { name: set, stamp: buildStamp(set), contents: names.join(", ") },
+    async (folder) => {
+      const manifest = { private: true, dependencies: clientSets[set] };
+      await writeFile(join(folder, "package.json"), JSON.stringify(manifest, null, 2));
+      await npmInstall(folder, set);
+      await prepare(folder);
+    },
+  );
+}
+
+/**
+ * Fills a folder below `.clients`, unless it already has this stamp. `install` receives an empty folder, which is moved afterwards, so
+ * that interrupted or concurrent runs leave no incomplete files.
+ */
+export async function installOnce(
+  { name, stamp, contents }: { name: ClientSet | "redis"; stamp: string; contents: string },
+  install: (folder: string) => Promise<void>,
+): Promise<void> {
+  const folder = getClientFolder(name);
+  if ((await readStamp(folder)) === stamp) return;
+  process.stderr.write(`Fetching clients, once, into .clients/${name}: ${contents} ...\n`);
+  const stagingFolder = `${folder}.${process.pid}`;
   try {
-    await mkdir(fresh, { recursive: true });
-    const manifest = { private: true, dependencies: clientSets[set] };
-    await writeFile(join(fresh, "package.json"), JSON.stringify(manifest, null, 2));
-    await npmInstall(fresh, set);
-    await finish(fresh);
-    await writeFile(join(fresh, stampFile), wanted);
-    await putInPlace(fresh, folder, wanted);
+    await mkdir(stagingFolder, { recursive: true });
+    await install(stagingFolder);
+    await writeFile(join(stagingFolder, stampFile), stamp);
+    await moveIntoPlace(stagingFolder, folder, stamp);
   } finally {
-    await rm(fresh, { recursive: true, force: true });
+    await rm(stagingFolder, { recursive: true, force: true });
   }
 }
 
 const stampFile = "installed";
 
-/** The platform is part of it because a tree shared with a container holds one platform's binaries. */
-function stampOf(set: ClientSet): string {
+/** The stamp includes the platform, because a folder shared with a container has the binaries of one platform. */
+function buildStamp(set: ClientSet): string {
   return `${JSON.stringify(clientSets[set])} ${process.platform}-${process.arch}\n`;
 }
 
-async function stampIn(folder: string): Promise<string | undefined> {
+async function readStamp(folder: string): Promise<string | undefined> {
   return readFile(join(folder, stampFile), "utf8").catch(() => undefined);
 }
 
-async function putInPlace(fresh: string, folder: string, wanted: string): Promise<void> {
+async function moveIntoPlace(
+  stagingFolder: string,
+  folder: string,
+  expectedStamp: string,
+): Promise<void> {
   if (existsSync(folder)) {
-    if ((await stampIn(folder)) === wanted) return;
-    const old = `${fresh}.old`;
-    await rename(folder, old);
-    await rm(old, { recursive: true, force: true });
+    if ((await readStamp(folder)) === expectedStamp) return;
+    const oldFolder = `${stagingFolder}.old`;
+    await rename(folder, oldFolder);
+    await rm(oldFolder, { recursive: true, force: true });
   }
-  await rename(fresh, folder);
+  await rename(stagingFolder, folder);
 }
 
 const installOptions = [
@@ -68,50 +85,55 @@ const installOptions = [
   "--no-fund",
   "--prefer-offline",
   "--loglevel=error",
-  // npm waits 10 s and then 60 s before it tries again, for every package; somebody offline should hear of it sooner.
+  // By default npm retries each package after 10 s and 60 s, which delays the error message when offline.
   "--fetch-retry-mintimeout=1000",
   "--fetch-retry-factor=2",
 ];
 
-const longestInstallMs = 600_000;
+const installTimeoutMs = 600_000;
 
 async function npmInstall(folder: string, set: ClientSet): Promise<void> {
-  const [command, before] = npmCommand();
-  const child = spawn(command, [...before, "install", "--prefix", folder, ...installOptions], {
+  const [command, leadingArgs] = findNpmCommand();
+  const child = spawn(command, [...leadingArgs, "install", "--prefix", folder, ...installOptions], {
     cwd: folder,
     stdio: ["ignore", "pipe", "pipe"],
-    env: withoutOuterNpm(process.env),
+    env: removeOuterNpmSettings(process.env),
     shell: process.platform === "win32" && command === "npm",
-    timeout: longestInstallMs,
+    timeout: installTimeoutMs,
   });
   let output = "";
   child.stdout.on("data", (text) => (output += String(text)));
   child.stderr.on("data", (text) => (output += String(text)));
-  const ended = await new Promise<string>((resolve) => {
+  const failure = await new Promise<string>((resolve) => {
     child.on("error", (error) => resolve(error.message));
     child.on("close", (code, signal) =>
       resolve(code === 0 ? "" : `npm ended with ${signal ?? `exit code ${code}`}`),
     );
   });
-  if (ended === "") return;
+  if (failure === "") return;
   throw new Error(
-    `The clients of the end-to-end tests (${set}) could not be installed: ${ended}.\n` +
+    `The clients of the end-to-end tests (${set}) could not be installed: ${failure}.\n` +
       "They are fetched from the npm registry once; later runs do not need it. Check the network, the proxy, or " +
-      "`npm config get registry`, then try again. `npm run test:unit` needs none of them." +
+      "`npm config get registry`, then try again. Without them, `npm run test:unit` only fails in tests of PostgreSQL." +
       `\n\n${output.trim()}`,
   );
 }
 
-/** The npm that runs us, else the one in PATH. yarn and pnpm set the same variable to themselves. */
-function npmCommand(): [command: string, before: string[]] {
-  const given = process.env["npm_execpath"] ?? "";
-  return basename(given) === "npm-cli.js" && existsSync(given)
-    ? [process.execPath, [given]]
+/**
+ * Returns the npm that runs this process, or else the one in PATH. yarn and pnpm set the same variable to their own path.
+ */
+function findNpmCommand(): [command: string, before: string[]] {
+  const npmPath = process.env["npm_execpath"] ?? "";
+  return basename(npmPath) === "npm-cli.js" && existsSync(npmPath)
+    ? [process.execPath, [npmPath]]
     : ["npm", []];
 }
 
-/** `npm test --workspace …` or `--omit=optional` speaks to the outer npm; Codex's binary is an optional package. */
-function withoutOuterNpm(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+/**
+ * Removes the options of the outer npm, such as `--workspace` or `--omit=optional`, which must not affect the
+ * installation: Codex's binary is an optional package.
+ */
+function removeOuterNpmSettings(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return Object.fromEntries(
     Object.entries(env).filter(
       ([name]) => !/^npm_config_(?:workspaces?|omit|production|dry_run|prefix|global)$/i.test(name),

@@ -2,22 +2,22 @@ import { spawnSync } from "node:child_process";
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { exportsOf, missing } from "./named-exports.ts";
-import { readmeGateway } from "./readme-gateway.ts";
+import { parseExportedNames, findUndocumentedNames } from "./parse-exports.ts";
+import { startReadmeGateway } from "./readme-gateway.ts";
 import { root } from "./repository-files.ts";
 import { runNode } from "./run-node.ts";
 
-// Processes are started, and the machine may be busy.
+// Starting processes may be slow on a busy machine.
 vi.setConfig({ testTimeout: 90_000 });
 
-// Inside the repository, so that examples find the packages as a user's file would.
+// Inside the repository, so that examples resolve the packages.
 const folder = join(root, "artifacts", `readmes-${process.pid}`);
 
-let gateway: Awaited<ReturnType<typeof readmeGateway>>;
+let gateway: Awaited<ReturnType<typeof startReadmeGateway>>;
 
 beforeAll(async () => {
   mkdirSync(folder, { recursive: true });
-  gateway = await readmeGateway();
+  gateway = await startReadmeGateway();
   vi.stubEnv("DELTAWIRE_URL", `${gateway.url}/v1`);
 });
 afterAll(async () => {
@@ -26,23 +26,26 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
-// That of wire has a test beside its page of fields.
-describe.each(["tasks", "agent", "store", "demo"])("packages/%s/README.md", (name) => {
+// The README of wire is tested in wire-mapping.test.ts.
+describe.each(["tasks", "agent", "store", "demo", "gateway"])("packages/%s/README.md", (name) => {
   const readme = read(name, "README.md");
   const examples = [...readme.matchAll(/^```ts\n([^]*?)^```\n(?:\n```text\n([^]*?)^```\n)?/gm)].map(
-    ([, code = "", expected], nth) => ({ file: `${name}-${nth}.ts`, code, expected, nth }),
+    ([, code = "", expected], index) => ({ file: `${name}-${index}.ts`, code, expected, index }),
   );
   beforeAll(() => {
     for (const { file, code } of examples) writeFileSync(join(folder, file), code);
   });
 
-  test.concurrent.each(examples)("example $nth runs and prints what it says", async (example) => {
-    const { code, stdout, stderr } = await runNode(join(folder, example.file));
-    expect(code, stderr).toBe(0);
-    expect(stdout).toBe(example.expected ?? stdout);
-  });
+  test.concurrent.each(examples)(
+    "example $index runs and prints the documented output",
+    async (example) => {
+      const { code, stdout, stderr } = await runNode(join(folder, example.file));
+      expect(code, stderr).toBe(0);
+      expect(stdout).toBe(example.expected ?? stdout);
+    },
+  );
 
-  test("has examples in good strict TypeScript", () => {
+  test("has examples in valid strict TypeScript", () => {
     const settings = {
       extends: join(root, "tsconfig.check.json"),
       compilerOptions: { composite: false, tsBuildInfoFile: null },
@@ -65,15 +68,15 @@ test.each([
   ["agent", "src/index.ts"],
   ["demo", "src/index.ts"],
 ])("packages/%s/README.md names everything that %s exports", (name, index) => {
-  const names = exportsOf(read(name, index));
+  const names = parseExportedNames(read(name, index));
   expect(names).not.toEqual([]);
-  expect(missing(names, read(name, "README.md"))).toEqual([]);
+  expect(findUndocumentedNames(names, read(name, "README.md"))).toEqual([]);
 });
 
-test("the check sees an export that is missing", () => {
+test("the check of READMEs detects a missing export", () => {
   const index = 'export { a, type B } from "./a.ts";\nexport type {\n  C,\n} from "./c.ts";\n';
-  expect(exportsOf(index)).toEqual(["a", "B", "C"]);
-  expect(missing(["a", "B"], "only `a(1)`, and B")).toEqual(["B"]);
+  expect(parseExportedNames(index)).toEqual(["a", "B", "C"]);
+  expect(findUndocumentedNames(["a", "B"], "only `a(1)`, and B")).toEqual(["B"]);
 });
 
 function read(name: string, path: string): string {

@@ -1,9 +1,9 @@
-import { readConfig, startGateway } from "deltawire";
+import { parseConfig, startGateway } from "deltawire";
 
-/** A gateway with the demo model and its agents, for the examples that need one. It keeps nothing. */
-export async function readmeGateway(): Promise<{ url: string; close: () => Promise<void> }> {
+/** Starts a gateway with the demo model and agents, for the examples that need one. It stores nothing. */
+export async function startReadmeGateway(): Promise<{ url: string; close: () => Promise<void> }> {
   const toml = "[server]\nport = 0\ndemo = true\n";
-  const config = readConfig(toml, { file: "deltawire.toml", env: {} });
-  const logTo = { write: () => true };
-  return startGateway({ config, env: {}, dataFolder: undefined, logTo });
+  const config = parseConfig(toml, { file: "deltawire.toml", env: {} });
+  const logTarget = { write: () => true };
+  return startGateway({ config, env: {}, dataFolder: undefined, logTarget });
 }

@@ -5,7 +5,7 @@ export const root = dirname(import.meta.dirname);
 
 export type RepositoryFile = { path: string; text: string };
 
-/** Every file of ours below `folder`, as text; what .gitignore names is left out. */
+/** Returns the path and text of each file below `folder` that matches and that git does not ignore. */
 export function repositoryFiles(matching: RegExp, folder = "."): RepositoryFile[] {
   return readdirSync(join(root, folder), { withFileTypes: true })
     .filter((entry) => !ignored.has(entry.name))
@@ -19,7 +19,7 @@ export function repositoryFiles(matching: RegExp, folder = "."): RepositoryFile[
     });
 }
 
-export function readJson<T>(path: string): T {
+export function readRepositoryJson<T>(path: string): T {
   return JSON.parse(readFileSync(join(root, path), "utf8")) as T;
 }
 

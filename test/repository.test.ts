@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { readJson, repositoryFiles } from "./repository-files.ts";
+import { readRepositoryJson, repositoryFiles } from "./repository-files.ts";
 
 type Manifest = Partial<Record<(typeof versionFields)[number], Record<string, string>>> & {
   scripts?: Record<string, string>;
@@ -12,23 +12,23 @@ const versionFields = [
   "overrides",
 ] as const;
 
-// Recordings and lock files are other people's text.
-const ours = repositoryFiles(/(?:\.(?:[cm]?[jt]sx?|md|json|ya?ml|toml)|\/run|\.npmrc)$/).filter(
+// Excludes recordings and lock files.
+const ownFiles = repositoryFiles(/(?:\.(?:[cm]?[jt]sx?|md|json|ya?ml|toml)|\/run|\.npmrc)$/).filter(
   ({ path }) => !/package-lock\.json$|^packages\/[^/]+\/(?:test|check|bench)\/.*\.json$/.test(path),
 );
-const manifests = ours.filter(({ path }) => /(?:^|\/)package\.json$/.test(path));
+const manifests = ownFiles.filter(({ path }) => /(?:^|\/)package\.json$/.test(path));
 
-test("no file names a path of one machine", () => {
-  expect(linesMatching(/(?<![\w.)\]-])\/(?:work|root|tmp|home|Users)\b/)).toEqual([]);
+test("no file contains a path that exists on only one machine", () => {
+  expect(findLines(/(?<![\w.)\]-])\/(?:work|root|tmp|home|Users)\b/)).toEqual([]);
 });
 
-test("no test is left out or left alone, and no work is left in a comment", () => {
-  expect(linesMatching(/\b(?:test|it|describe|suite)\.(?:only|skip|todo)\b/, /\.ts$/)).toEqual([]);
-  expect(linesMatching(/\b(?:TO[D]O|FIX[M]E)\b/, /\.ts$/)).toEqual([]);
+test("no test is skipped or exclusive, and no comment is marked as unfinished", () => {
+  expect(findLines(/\b(?:test|it|describe|suite)\.(?:only|skip|todo)\b/, /\.ts$/)).toEqual([]);
+  expect(findLines(/\b(?:TO[D]O|FIX[M]E)\b/, /\.ts$/)).toEqual([]);
 });
 
-test("the lock file names no registry", () => {
-  const { packages } = readJson<{ packages: Record<string, { resolved?: string }> }>(
+test("the lock file contains no address of a registry", () => {
+  const { packages } = readRepositoryJson<{ packages: Record<string, { resolved?: string }> }>(
     "package-lock.json",
   );
   const addresses = Object.values(packages).flatMap(({ resolved }) => resolved ?? []);
@@ -46,7 +46,7 @@ test("every dependency has one exact version", () => {
   expect(versions.filter((line) => !/@\d+\.\d+\.\d+$/.test(line))).toEqual([]);
 });
 
-test("every npm script goes through the launcher", () => {
+test("every npm script uses the launcher", () => {
   for (const { path, text } of manifests) {
     const { scripts = {} } = JSON.parse(text) as Manifest;
     for (const [name, command] of Object.entries(scripts)) {
@@ -55,16 +55,16 @@ test("every npm script goes through the launcher", () => {
   }
 });
 
-test("the README shows the two commands", () => {
-  const readme = ours.find(({ path }) => path === "README.md")?.text;
+test("the README shows the two commands to start", () => {
+  const readme = ownFiles.find(({ path }) => path === "README.md")?.text;
   expect(readme).toMatch(/^npm start\b/m);
   expect(readme).toMatch(/^npm test\b/m);
 });
 
-function linesMatching(pattern: RegExp, paths = /./): string[] {
-  return ours
+function findLines(pattern: RegExp, paths = /./): string[] {
+  return ownFiles
     .filter(({ path }) => paths.test(path))
-    .flatMap(({ path, text }) => text.split("\n").map((line, at) => ({ path, line, at })))
+    .flatMap(({ path, text }) => text.split("\n").map((line, index) => ({ path, line, index })))
     .filter(({ line }) => pattern.test(line))
-    .map(({ path, line, at }) => `${path}:${at + 1}: ${line.trim()}`);
+    .map(({ path, line, index }) => `${path}:${index + 1}: ${line.trim()}`);
 }

@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { root } from "./repository-files.ts";
 
-/** Runs a file as a user of the repository would, and answers what it printed. */
+/** Runs a file like a user of the repository and returns its output. */
 export function runNode(
   file: string,
 ): Promise<{ code: number | null; stdout: string; stderr: string }> {

@@ -1,5 +1,5 @@
-/** Numbers from 0 to below 1, the same for the same seed (mulberry32). */
-export function chanceFrom(seed: number): () => number {
+/** Returns a seeded generator of numbers from 0 (inclusive) to 1 (exclusive), mulberry32. */
+export function createSeededRandom(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
     state = (state + 0x6d2b79f5) >>> 0;

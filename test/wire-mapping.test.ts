@@ -2,47 +2,53 @@ import { spawnSync } from "node:child_process";
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { exportsOf, missing } from "./named-exports.ts";
+import { parseExportedNames, findUndocumentedNames } from "./parse-exports.ts";
 import { repositoryFiles, root } from "./repository-files.ts";
 import { runNode } from "./run-node.ts";
 
 type Row = { line: number; cells: string[] };
 type TestFile = { name: string; text: string };
 
-const page = read("docs/wire-mapping.md");
+const page = read("docs/reference/wire-mapping.md");
 const readme = read("packages/wire/README.md");
 const testFiles = repositoryFiles(/\.test\.ts$/, "packages/wire/test").map(({ path, text }) => ({
   name: path.replace("packages/wire/test/", "").replace(".test.ts", ""),
   text,
 }));
 
-describe("docs/wire-mapping.md", () => {
-  test("every field of a table is in one of the test files named above the table", () => {
-    expect(rowsIn(page).length).toBeGreaterThan(100);
+describe("docs/reference/wire-mapping.md", () => {
+  test("every field of a table occurs in a test file named above the table", () => {
+    expect(parseRows(page).length).toBeGreaterThan(100);
     expect(findMappingErrors(page, testFiles)).toEqual([]);
   });
 
-  test("every field of both requests is there", () => {
-    const responses = fieldsOf("ResponsesRequest", shapes("responses-request"));
-    const chat = fieldsOf("ChatRequest", shapes("chat-request"));
+  test("documents every field of both requests", () => {
+    const responses = listFields("ResponsesRequest", readShapes("responses-request"));
+    const chat = listFields("ChatRequest", readShapes("chat-request"));
     expect(responses).toContain("previous_response_id");
     expect(chat).toContain("web_search_options");
     const [before = "", after = ""] = page.split("\n## Chat request to Responses request\n");
-    expect(missing(responses, before)).toEqual([]);
-    expect(missing(chat, after)).toEqual([]);
+    expect(findUndocumentedNames(responses, before)).toEqual([]);
+    expect(findUndocumentedNames(chat, after)).toEqual([]);
   });
 
-  test("every type of an input item and of a tool is there", () => {
-    const source = shapes("responses-request");
-    const items = typesOf("InputItem", source);
-    const tools = typesOf("Tool", source);
+  test("its page for the Messages API documents every field of its requests", () => {
+    const messages = listFields("MessagesRequest", readShapes("messages-request"));
+    expect(messages).toContain("stop_sequences");
+    expect(findUndocumentedNames(messages, read("packages/wire/messages-mapping.md"))).toEqual([]);
+  });
+
+  test("documents every type of input items and tools", () => {
+    const source = readShapes("responses-request");
+    const items = listTypes("ResponseInputItem", source);
+    const tools = listTypes("ResponseTool", source);
     expect(items).toContain("computer_call_output");
     expect(tools).toContain("namespace");
-    expect(missing([...items, ...tools], page)).toEqual([]);
+    expect(findUndocumentedNames([...items, ...tools], page)).toEqual([]);
   });
 });
 
-describe("the check itself", () => {
+describe("the check of the mapping", () => {
   const files = [
     { name: "one", text: "expect(request.temperature).toBe(1);" },
     { name: "two", text: "expect(request.top_p).toBe(1);" },
@@ -62,16 +68,16 @@ describe("the check itself", () => {
     expect(findMappingErrors(section(tests), files)).toContain(error);
   });
 
-  test("sees a field, a type and an export that are missing", () => {
+  test("finds fields and types in source code, and names that the docs lack", () => {
     const source =
       "interface R extends J {\n  a: string;\n  /** b: */\n  b?: { c: 1 };\n}\ntype T =\n  | R;";
-    expect(fieldsOf("R", source)).toEqual(["a", "b"]);
-    expect(missing(["a", "b"], "only `a`")).toEqual(["b"]);
+    expect(listFields("R", source)).toEqual(["a", "b"]);
+    expect(findUndocumentedNames(["a", "b"], "only `a`")).toEqual(["b"]);
     const union =
       'type U =\n  | One\n  | Two;\ninterface One {\n  type: "x" | "y";\n}\ninterface Two {\n  type?: "z" | null;\n}';
-    expect(typesOf("U", union)).toEqual(["x", "y", "z"]);
+    expect(listTypes("U", union)).toEqual(["x", "y", "z"]);
     expect(
-      exportsOf('export { a, type B } from "./a.ts";\nexport type { C } from "./c.ts";'),
+      parseExportedNames('export { a, type B } from "./a.ts";\nexport type { C } from "./c.ts";'),
     ).toEqual(["a", "B", "C"]);
   });
 });
@@ -79,33 +85,36 @@ describe("the check itself", () => {
 describe("packages/wire/README.md", () => {
   test("names everything that the package exports", () => {
     const names = ["packages/wire/src/index.ts", "packages/wire/src/codex/index.ts"].flatMap(
-      (path) => exportsOf(read(path)),
+      (path) => parseExportedNames(read(path)),
     );
     expect(names).toContain("ChatStreamParser");
-    expect(missing(names, readme)).toEqual([]);
+    expect(findUndocumentedNames(names, readme)).toEqual([]);
   });
 
   const examples = [...readme.matchAll(/^```ts\n([^]*?)^```\n(?:\n```text\n([^]*?)^```\n)?/gm)].map(
-    ([, code = "", expected], nth) => ({ nth, code, expected }),
+    ([, code = "", expected], index) => ({ index, code, expected }),
   );
-  // Inside the repository, so that examples find the package as a user's file would.
+  // Inside the repository, so that examples resolve the package.
   const folder = join(root, "artifacts", `wire-readme-${process.pid}`);
 
   beforeAll(() => {
     mkdirSync(folder, { recursive: true });
-    for (const { nth, code } of examples) writeFileSync(join(folder, `${nth}.ts`), code);
+    for (const { index, code } of examples) writeFileSync(join(folder, `${index}.ts`), code);
   });
   afterAll(() => rmSync(folder, { recursive: true }));
 
-  test("has an example of each use", () => expect(examples).toHaveLength(3));
+  test("has five examples", () => expect(examples).toHaveLength(5));
 
-  test.concurrent.each(examples)("example $nth runs and prints what it says", async (example) => {
-    const { code, stdout, stderr } = await runNode(join(folder, `${example.nth}.ts`));
-    expect(code, stderr).toBe(0);
-    expect(stdout).toBe(example.expected ?? stdout);
-  });
+  test.concurrent.each(examples)(
+    "example $index runs and prints the documented output",
+    async (example) => {
+      const { code, stdout, stderr } = await runNode(join(folder, `${example.index}.ts`));
+      expect(code, stderr).toBe(0);
+      expect(stdout).toBe(example.expected ?? stdout);
+    },
+  );
 
-  test("has examples in good strict TypeScript", () => {
+  test("has examples in valid strict TypeScript", () => {
     const settings = {
       extends: join(root, "tsconfig.check.json"),
       compilerOptions: { composite: false, tsBuildInfoFile: null },
@@ -124,55 +133,55 @@ function read(path: string): string {
   return readFileSync(join(root, path), "utf8");
 }
 
-function shapes(name: string): string {
+function readShapes(name: string): string {
   return read(`packages/wire/src/shapes/${name}.ts`);
 }
 
-/** The rows of all tables, without their heads. */
-function rowsIn(text: string): Row[] {
+/** Returns the rows of all tables without headers. */
+function parseRows(text: string): Row[] {
   const lines = text.split("\n");
   const isRule = (line: string | undefined) => /^\|(?: *:?-+:? *\|)+$/.test(line ?? "");
-  return lines.flatMap((line, at) => {
-    if (!line.startsWith("|") || isRule(line) || isRule(lines[at + 1])) return [];
+  return lines.flatMap((line, index) => {
+    if (!line.startsWith("|") || isRule(line) || isRule(lines[index + 1])) return [];
     const cells = line.split(/(?<!\\)\|/).slice(1, -1);
-    return [{ line: at + 1, cells: cells.map((cell) => cell.trim().replaceAll("\\|", "|")) }];
+    return [{ line: index + 1, cells: cells.map((cell) => cell.trim().replaceAll("\\|", "|")) }];
   });
 }
 
-/** Returns what is wrong with the tables of a page: test files that do not exist, fields that their files do not contain. */
+/** Returns the errors in the tables of a page: missing test files, and fields that do not occur in them. */
 function findMappingErrors(text: string, files: readonly TestFile[]): string[] {
   const errors: string[] = [];
-  const rows = new Map(rowsIn(text).map((row) => [row.line, row]));
-  let named: TestFile[] = [];
+  const rows = new Map(parseRows(text).map((row) => [row.line, row]));
+  let namedFiles: TestFile[] = [];
   text.split("\n").forEach((line, index) => {
-    const at = `line ${index + 1}`;
-    if (line.startsWith("#")) named = [];
+    const location = `line ${index + 1}`;
+    if (line.startsWith("#")) namedFiles = [];
     if (line.startsWith("Tests: ")) {
       const names = [...line.matchAll(/`([^`]+)`/g)].map(([, name = ""]) => name);
-      named = files.filter(({ name }) => names.includes(name));
-      const unknown = names.filter((name) => !named.some((file) => file.name === name));
-      errors.push(...unknown.map((name) => `${at}: no test file \`${name}\``));
+      namedFiles = files.filter(({ name }) => names.includes(name));
+      const unknownNames = names.filter((name) => !namedFiles.some((file) => file.name === name));
+      errors.push(...unknownNames.map((name) => `${location}: no test file \`${name}\``));
     }
     const row = rows.get(index + 1);
     if (!row) return;
-    if (named.length === 0) errors.push(`${at}: no \`Tests:\` line above the table`);
-    const [, code = ""] = /`([^`]+)`/.exec(row.cells[0] ?? "") ?? [];
-    const words = code.match(/[A-Za-z_]\w+/g) ?? [];
-    const missingWord = words.find((word) => !named.some((file) => file.text.includes(word)));
-    if (missingWord !== undefined) errors.push(`${at}: \`${missingWord}\` is not tested`);
+    if (namedFiles.length === 0) errors.push(`${location}: no \`Tests:\` line above the table`);
+    const codes = (row.cells[0] ?? "").match(/`[^`]+`/g) ?? [];
+    const words = codes.flatMap((code) => code.match(/[A-Za-z_]\w+/g) ?? []);
+    const missingWord = words.find((word) => !namedFiles.some((file) => file.text.includes(word)));
+    if (missingWord !== undefined) errors.push(`${location}: \`${missingWord}\` is not tested`);
   });
   return errors;
 }
 
-/** The fields that an interface itself lists. */
-function fieldsOf(name: string, source: string): string[] {
+/** Returns the fields that an interface declares. */
+function listFields(name: string, source: string): string[] {
   const [, body = ""] =
     new RegExp(`interface ${name}\\b[^{]*\\{\\n([^]*?)^\\}`, "m").exec(source) ?? [];
   return [...body.matchAll(/^ {2}(\w+)\??:/gm)].map(([, field = ""]) => field);
 }
 
-/** The values that `type` has in the members of a union. */
-function typesOf(union: string, source: string): string[] {
+/** Returns the values of `type` in the members of a union. */
+function listTypes(union: string, source: string): string[] {
   const [, members = ""] = new RegExp(`type ${union} =\\s*([^;]*);`).exec(source) ?? [];
   return [...members.matchAll(/\w+/g)].flatMap(([member]) => {
     const [, body = ""] =

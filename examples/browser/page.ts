@@ -1,23 +1,23 @@
 /*
- * The script of a page, for a browser: no Node in it, and nothing but the library to bundle. It reads the bytes of a Chat
- * stream as they come, shows the text at once, as a Responses client would get it, and runs each tool once, at the end.
- * The page makes the stream itself; with `(await fetch(…)).body` in its place it reads a provider's.
+ * A script for a web page: no Node, and no dependencies other than this library. It reads the bytes of a Chat stream as
+ * they arrive, prints the text as a Responses client receives it, and runs each tool once at the end. The stream is
+ * generated here; use `(await fetch(…)).body` for a real one.
  */
-import { ChatBody, completeToolCalls, Repairs, ResponsesOverChat } from "@deltawire/wire";
-import type { ChatInput, ResponseEvent } from "@deltawire/wire";
+import { ChatBody, collectToolCalls, Repairs, ResponsesOverChat } from "@deltawire/wire";
+import type { UpstreamChatEvent, ResponseEvent } from "@deltawire/wire";
 
 const repairs = new Repairs();
 
 async function main(): Promise<void> {
   const toolNames = new Set(["get_weather"]);
-  for await (const call of completeToolCalls(shown(chunksOf(reply())), { toolNames }))
+  for await (const call of collectToolCalls(showChunks(readChunks(createReply())), { toolNames }))
     console.log(`run ${call.name} with ${JSON.stringify(call.arguments)}`);
   console.log(`repaired: ${[...repairs.counts.keys()].join(", ")}`);
 }
 
-async function* chunksOf(stream: ReadableStream<Uint8Array>): AsyncGenerator<ChatInput> {
+async function* readChunks(stream: ReadableStream<Uint8Array>): AsyncGenerator<UpstreamChatEvent> {
   const body = new ChatBody({ repairs, utf8: new TextDecoder() });
-  const chunks: ChatInput[] = [];
+  const chunks: UpstreamChatEvent[] = [];
   const reader = stream.getReader(); // Safari cannot iterate over a stream
   for (let read = await reader.read(); !read.done; read = await reader.read()) {
     body.push(read.value, chunks);
@@ -27,8 +27,10 @@ async function* chunksOf(stream: ReadableStream<Uint8Array>): AsyncGenerator<Cha
   yield* chunks;
 }
 
-/** The same chunks, shown on their way. */
-async function* shown(chunks: AsyncIterable<ChatInput>): AsyncGenerator<ChatInput> {
+/** Prints the translated events and yields the chunks unchanged. */
+async function* showChunks(
+  chunks: AsyncIterable<UpstreamChatEvent>,
+): AsyncGenerator<UpstreamChatEvent> {
   let ids = 0;
   const newId = (prefix: string) => `${prefix}_${(ids += 1)}`;
   const translator = new ResponsesOverChat({ repairs, responseId: "resp_1", newId, createdAt: 1 });
@@ -47,8 +49,8 @@ function show(event: ResponseEvent): void {
   else if ("response" in event) console.log(event.type);
 }
 
-/** A reply in pieces of 100 bytes, with a call whose arguments come twice and a finish that does not mention it. */
-function reply(): ReadableStream<Uint8Array> {
+/** Creates a reply in reads of 100 bytes, with a call whose arguments are sent twice and the wrong finish reason. */
+function createReply(): ReadableStream<Uint8Array> {
   const chunk = (delta: object, finish_reason: string | null = null) =>
     `data: ${JSON.stringify({ id: "chatcmpl-1", choices: [{ index: 0, delta, finish_reason }] })}\n\n`;
   const call = (fragment: object) => ({ tool_calls: [{ index: 0, ...fragment }] });

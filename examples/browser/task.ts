@@ -1,21 +1,27 @@
 /*
- * Tasks in a page: what a page hands in, so that `createTaskStore` follows tasks on one connection over `fetch`, which can
- * send a token, as an EventSource cannot.
+ * Creates a task store for a web page. It follows tasks on one connection with `fetch`, which can send a token, unlike
+ * EventSource.
  */
 import {
   createTaskStore,
   EventClient,
-  eventsOverFetch,
-  type TaskStoreClient,
+  createFetchTransport,
+  type TaskStore,
 } from "@deltawire/tasks";
 
-/** `base` is the address of the gateway, `ask` is `fetch`, with a token where the gateway wants one. */
-export function taskStore(base: string, ask: typeof fetch): TaskStoreClient {
+/**
+ * `baseUrl` is the URL of the gateway. `fetchWithToken` is `fetch`, with an authorization header if the gateway requires
+ * one.
+ */
+export function createPageTaskStore(baseUrl: string, fetchWithToken: typeof fetch): TaskStore {
   const schedule = (ms: number, run: () => void): (() => void) => {
     const timer = setTimeout(run, ms);
     return () => clearTimeout(timer);
   };
-  const transport = eventsOverFetch({ AbortController, TextDecoder, fetch: ask }, { base });
+  const transport = createFetchTransport(
+    { AbortController, TextDecoder, fetch: fetchWithToken },
+    { baseUrl },
+  );
   const client = new EventClient({ transport, schedule, random: Math.random });
   client.open();
   return createTaskStore({ client, schedule });

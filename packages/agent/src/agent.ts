@@ -1,83 +1,83 @@
-import type { Limits } from "@deltawire/tasks";
+import type { TaskLimits } from "@deltawire/tasks";
 import type { JsonObject } from "@deltawire/wire";
-import { checkOptions } from "./options/model-options.ts";
+import { validateModelOptions } from "./options/model-options.ts";
 import type { Model } from "./model.ts";
 import {
-  mustBeLimits,
-  mustBeOneOf,
-  mustBePolicy,
-  mustBeText,
-  mustBeUnique,
+  validateLimits,
+  validateOneOf,
+  validateApprovalPolicy,
+  validateString,
+  validateUniqueToolNames,
   resultPolicies,
-} from "./must-be.ts";
+} from "./validate-definition.ts";
 import type { CallPolicy, ResultPolicy, Tool, ToolGroup } from "./tool.ts";
 
 export interface Agent {
   readonly name: string;
-  /** For the agents that may ask it for help. */
+  /** Shown to the agents that may call this one. */
   readonly description: string;
   readonly instructions: string;
-  /** A name that the runtime resolves, or a model of its own. */
+  /** A model name that the runtime resolves, or the model itself. */
   readonly model: string | Model;
   readonly tools: readonly (Tool | ToolGroup)[];
-  /** Those that it may ask for help. */
+  /** Sub-agents that this agent may call. */
   readonly agents: readonly Agent[];
-  /** Who is asked before another agent is, and before its answer is told on. */
+  /** Approval policy for calls to the sub-agents and for their results. */
   readonly helpApproval: { readonly call: CallPolicy; readonly result: ResultPolicy };
   /**
-   * Whether people see the results of its tools before the model does, for those tools that do not say. Undefined: never,
-   * or in a chat as the chat says.
+   * Whether a user must approve the results of the tools before the model sees them. A tool's own policy and the setting of a
+   * chat take precedence. Undefined: the default for chats, or `never` outside of chats.
    */
-  readonly results: ResultPolicy | undefined;
-  readonly limits: Limits;
-  /** What happens at a limit: the model is asked once more without tools, or the user whether to go on. */
+  readonly resultApproval: ResultPolicy | undefined;
+  readonly limits: TaskLimits;
+  /** What happens at a limit: `finish` requests a final answer without tools, `ask` asks the user whether to continue. */
   readonly atLimit: "finish" | "ask";
-  /** `raw` streams the reasoning of open models as it is. */
+  /** `raw` streams the unabridged reasoning of open models. */
   readonly reasoning: "summary" | "raw";
   readonly effort: string | undefined;
-  /** Tokens that the model can take; history is compacted before that. */
+  /** In tokens; default 128,000. The history is compacted before it exceeds this size. */
   readonly contextWindow: number;
-  /** How long a model that cannot be asked is asked again, in seconds; undefined: as the runtime is configured. */
+  /** How long an unavailable model is retried, in seconds. Undefined: the runtime's default. */
   readonly retrySeconds?: number | undefined;
-  /** How long a question to a person stays open; undefined: for ever. */
+  /** How long an approval stays open, in seconds. Undefined: it never expires. */
   readonly approvalSeconds: number | undefined;
-  /** Parameters for its model, by their names on the Responses wire; those of a request are merged over them. */
+  /** Model parameters, by their names in the Responses API. Those of a request take precedence. */
   readonly options: JsonObject;
 }
 
 export type AgentDefinition = Pick<Agent, "name" | "instructions" | "model"> &
   Partial<Omit<Agent, "name" | "instructions" | "model">>;
 
-export const usualLimits = { rounds: 10, depth: 3 } as const satisfies Limits;
+export const defaultLimits = { rounds: 10, depth: 3 } as const satisfies TaskLimits;
 
-/** An agent with what it leaves out filled in. A TypeError where the definition cannot work. */
+/** Returns the agent with defaults filled in. Throws a TypeError if the definition is invalid. */
 export function defineAgent(definition: AgentDefinition): Agent {
   const { name, instructions, model, tools = [], limits = {} } = definition;
   if (typeof name !== "string" || !/^[A-Za-z][\w-]{0,63}$/.test(name))
     throw new TypeError(
-      `the agent's name "${name}" must begin with a letter and have only letters, digits, _ and -`,
+      `invalid agent name "${name}": must start with a letter and contain only letters, digits, _ and - (at most 64)`,
     );
-  const agent = `the agent ${name}`;
-  mustBeText(`the instructions of ${agent}`, instructions);
+  const label = `the agent ${name}`;
+  validateString(`the instructions of ${label}`, instructions);
   if (typeof model !== "string" && typeof model?.stream !== "function")
-    throw new TypeError(`${agent} needs a model: its name, or an object with a function stream`);
-  mustBeLimits(`the limits of ${agent}`, limits);
-  mustBePolicy(`helpApproval of ${agent}`, definition.helpApproval ?? {});
-  mustBeOneOf(`results of ${agent}`, definition.results ?? "never", resultPolicies);
-  mustBeOneOf(`atLimit of ${agent}`, definition.atLimit ?? "finish", ["finish", "ask"]);
-  const [problem] = checkOptions(definition.options ?? {});
-  if (problem !== undefined) throw new TypeError(`the options of ${agent}: ${problem}`);
-  mustBeUnique(
-    agent,
-    // The tools of a group may change: those are looked at when a task begins.
-    tools.flatMap((one) => ("tools" in one ? [] : [one.name])),
+    throw new TypeError(`${label} needs a model: a name, or an object with a stream function`);
+  validateLimits(`the limits of ${label}`, limits);
+  validateApprovalPolicy(`helpApproval of ${label}`, definition.helpApproval ?? {});
+  validateOneOf(`resultApproval of ${label}`, definition.resultApproval ?? "never", resultPolicies);
+  validateOneOf(`atLimit of ${label}`, definition.atLimit ?? "finish", ["finish", "ask"]);
+  const [problem] = validateModelOptions(definition.options ?? {});
+  if (problem !== undefined) throw new TypeError(`the options of ${label}: ${problem}`);
+  validateUniqueToolNames(
+    label,
+    // The tools of a group can change, so they are checked when a task starts.
+    tools.flatMap((entry) => ("tools" in entry ? [] : [entry.name])),
   );
   return {
     description: "",
     tools: [],
     agents: [],
     helpApproval: { call: "auto", result: "never" },
-    results: undefined,
+    resultApproval: undefined,
     atLimit: "finish",
     reasoning: "summary",
     effort: undefined,
@@ -85,11 +85,11 @@ export function defineAgent(definition: AgentDefinition): Agent {
     approvalSeconds: undefined,
     options: {},
     ...definition,
-    limits: { ...usualLimits, ...limits },
+    limits: { ...defaultLimits, ...limits },
   };
 }
 
-/** What events and prices call the model of an agent. */
-export function modelNameOf({ model, name }: Agent): string {
+/** Returns the name of the agent's model as it appears in events and prices. */
+export function getModelName({ model, name }: Agent): string {
   return typeof model === "string" ? model : (model.name ?? name);
 }

@@ -1,29 +1,32 @@
 import {
-  inputCheck,
+  createInputCheck,
   type InputSchema,
-  parametersOf,
-  uncheckedInput,
+  toToolParameters,
+  findUncheckedSchemaKeywords,
 } from "./schemas/input-schema.ts";
-import { mustBeOneOf, mustBePolicy, mustBeText } from "./must-be.ts";
+import { validateOneOf, validateApprovalPolicy, validateString } from "./validate-definition.ts";
 import type { Tool, ToolDefinition } from "./tool.ts";
 
-/** The tools that the runtime itself carries out. */
-export const ownNames = { help: "ask_for_help", read: "read_result" } as const;
+/** Names of the tools that the runtime implements itself. */
+export const builtInToolNames = { help: "ask_for_help", read: "read_result" } as const;
 
-/** A tool with what its definition leaves out filled in. A TypeError where the definition cannot work. */
+/** Returns the tool with defaults filled in. Throws a TypeError if the definition is invalid. */
 export function defineTool<Input = unknown>(definition: ToolDefinition<Input>): Tool {
   const { name } = definition;
-  if (Object.values<string>(ownNames).includes(name))
-    throw new TypeError(`"${name}" is the name of a tool that every agent may have: take another`);
-  const tool = toolOf(definition);
-  const [unchecked] = uncheckedInput(definition.input ?? {});
-  if (unchecked !== undefined)
-    throw new TypeError(`${name}: the input schema cannot be checked: ${unchecked}`);
+  if (Object.values<string>(builtInToolNames).includes(name))
+    throw new TypeError(`"${name}" is the name of a built-in tool; choose another name`);
+  const tool = createTool(definition);
+  const [uncheckedKeyword] = findUncheckedSchemaKeywords(definition.input ?? {});
+  if (uncheckedKeyword !== undefined)
+    throw new TypeError(`${name}: the input schema cannot be checked: ${uncheckedKeyword}`);
   return tool;
 }
 
-/** The same for any name, and for schemas of others: what cannot be checked in them forbids nothing. */
-export function toolOf<Input = unknown>(definition: ToolDefinition<Input>): Tool {
+/**
+ * Like `defineTool`, for built-in and third-party tools: allows the names of built-in tools, and schema keywords that cannot be
+ * checked.
+ */
+export function createTool<Input = unknown>(definition: ToolDefinition<Input>): Tool {
   const {
     name,
     description,
@@ -31,42 +34,46 @@ export function toolOf<Input = unknown>(definition: ToolDefinition<Input>): Tool
     effect = "once",
     approval = "auto",
     allows,
-    timeout = 60_000,
+    timeoutMs = 60_000,
   } = definition;
   if (typeof name !== "string" || !/^[A-Za-z_][\w-]{0,63}$/.test(name))
     throw new TypeError(
-      `the tool's name "${name}" must begin with a letter or _ and have at most 64 letters, digits, _ and -`,
+      `invalid tool name "${name}": must start with a letter or _ and contain only letters, digits, _ and - (at most 64)`,
     );
-  mustBeText(`the description of the tool ${name}`, description);
+  validateString(`the description of the tool ${name}`, description);
   if (typeof definition.run !== "function")
-    throw new TypeError(`the tool ${name} needs a function run`);
-  if (!(timeout > 0)) throw new TypeError(`the time limit of ${name} must be more than 0`);
-  mustBeOneOf(`the effect of the tool ${name}`, effect, ["pure", "idempotent", "once"]);
+    throw new TypeError(`the tool ${name} needs a run function`);
+  if (!(timeoutMs > 0)) throw new TypeError(`timeoutMs of the tool ${name} must be greater than 0`);
+  validateOneOf(`the effect of the tool ${name}`, effect, ["pure", "idempotent", "once"]);
   const policy = typeof approval === "string" ? { call: approval } : approval;
-  mustBePolicy(`the approval of the tool ${name}`, policy);
+  validateApprovalPolicy(
+    `the approval of the tool ${name}`,
+    policy,
+    "a string or { call, result }",
+  );
   return {
     name,
     description,
-    parameters: definition.parameters ?? ownParameters(name, input),
+    parameters: definition.parameters ?? deriveParameters(name, input),
     effect,
     approval: {
       call: policy.call ?? "auto",
       ...(policy.result !== undefined && { result: policy.result }),
     },
-    anyArguments: definition.anyArguments ?? true,
-    timeoutMs: timeout,
+    allowsAnyArguments: definition.allowsAnyArguments ?? true,
+    timeoutMs,
     parallel: definition.parallel ?? effect === "pure",
     ...(definition.unmask === false && { unmask: false as const }),
     ...(definition.expandsVariables === false && { expandsVariables: false as const }),
     ...(allows !== undefined && { allows: (value: unknown) => allows(value as Input) }),
-    check: inputCheck(input),
+    check: createInputCheck(input),
     run: (value, context) => definition.run(value as Input, context),
   };
 }
 
-function ownParameters(name: string, input: InputSchema): Tool["parameters"] {
+function deriveParameters(name: string, input: InputSchema): Tool["parameters"] {
   try {
-    return parametersOf(input);
+    return toToolParameters(input);
   } catch (error) {
     if (!(error instanceof TypeError)) throw error;
     throw new TypeError(`${name}: ${error.message}`, { cause: error });

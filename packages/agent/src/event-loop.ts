@@ -1,22 +1,22 @@
 import { setImmediate } from "node:timers/promises";
 
-/** Lets events that have arrived meanwhile be served. */
+/** Resolves in the next turn of the event loop, after pending I/O events were handled. */
 export const yieldToEventLoop = (): Promise<void> => setImmediate();
 
-/** How long work may go on before others have a turn. */
-const turnMs = 20;
+/** Maximum time that a slice may block the event loop. */
+const timeSliceMs = 20;
 
 /**
- * Runs work that is written as a generator to its end, in turns of the event loop of about 20 ms each. Throws the reason of
- * `signal` if it is aborted between two turns.
+ * Runs a generator to completion, in slices of about 20 ms between which the event loop handles other events. Rejects with
+ * the reason of `signal` if it is aborted before a slice.
  */
-export async function runInTurns<Result>(
+export async function runTimeSliced<Result>(
   steps: Generator<void, Result>,
   signal?: AbortSignal,
 ): Promise<Result> {
   for (;;) {
     signal?.throwIfAborted();
-    const end = performance.now() + turnMs;
+    const end = performance.now() + timeSliceMs;
     do {
       const { done, value } = steps.next();
       if (done === true) return value;
@@ -25,26 +25,28 @@ export async function runInTurns<Result>(
   }
 }
 
-/** Runs the same work in one turn, for texts that are known to be short. */
-export function runAtOnce<Result>(steps: Generator<void, Result>): Result {
+/** Runs a generator to its end without interruption. Only for input that is known to be short. */
+export function runSync<Result>(steps: Generator<void, Result>): Result {
   for (;;) {
     const { done, value } = steps.next();
     if (done === true) return value;
   }
 }
 
-/** `setTimeout` counts to 24 days; what is to wait for longer it would call at once. */
-const longestMs = 2 ** 31 - 1;
+/** Longest delay of `setTimeout`, about 24 days; with a longer one it would fire immediately. */
+const maxTimeoutMs = 2 ** 31 - 1;
 
-/** Calls back after a time of any length. The answer ends it. */
-export function callAfter(ms: number, callback: () => void): () => void {
-  const until = performance.now() + ms;
+/** `setTimeout` for delays of any length. Returns a function that clears the timer. */
+export function setLongTimeout(ms: number, callback: () => void): () => void {
+  const deadline = performance.now() + ms;
   let timer: NodeJS.Timeout;
-  const wait = (): void => {
-    const left = until - performance.now();
+  const schedule = (): void => {
+    const remainingMs = deadline - performance.now();
     timer =
-      left > longestMs ? setTimeout(wait, longestMs) : setTimeout(callback, Math.max(0, left));
+      remainingMs > maxTimeoutMs
+        ? setTimeout(schedule, maxTimeoutMs)
+        : setTimeout(callback, Math.max(0, remainingMs));
   };
-  wait();
+  schedule();
   return () => clearTimeout(timer);
 }

@@ -1,31 +1,31 @@
 import { toWellFormed } from "@deltawire/tasks";
 
-/* Texts of others for the fields of events: whatever they were, they are words there, and not too many. */
+/* Converts values from tools and models, which may be of any type and size, to valid event fields. */
 
-/** Whatever was thrown, as a text. */
-export function messageOf(error: unknown): string {
-  return textOf(error instanceof Error ? error.message : error);
+/** Returns the message of a thrown value of any type. Never throws. */
+export function getErrorMessage(error: unknown): string {
+  return safeToString(error instanceof Error ? error.message : error);
 }
 
-const longestBrief = 2000;
+const maxEventTextLength = 2000;
 
-/** A text for a field of an event, which is no place for a whole listing. */
-export function brief(text: string): string {
-  if (text.length <= longestBrief) return text;
-  return `${toWellFormed(text.slice(0, longestBrief - 1))}…`;
+/** Truncates text to the maximum length of an event field: 2,000 characters. */
+export function truncateEventText(text: string): string {
+  if (text.length <= maxEventTextLength) return text;
+  return `${toWellFormed(text.slice(0, maxEventTextLength - 1))}…`;
 }
 
-/** How far something has come, of whoever may tell anything. */
-export function partOfOne(fraction: unknown): number | undefined {
+/** Clamps reported progress to the range from 0 to 1. Returns undefined if it is not a number. */
+export function clampFraction(fraction: unknown): number | undefined {
   if (typeof fraction !== "number" || Number.isNaN(fraction)) return undefined;
   return Math.min(1, Math.max(0, fraction));
 }
 
-/** An object may have no way to be told as a text, or one that throws. */
-export function textOf(value: unknown): string {
+/** `String(value)` for objects whose conversion to a string may be missing or throw. */
+export function safeToString(value: unknown): string {
   try {
     return toWellFormed(String(value));
   } catch {
-    return "something that has no text";
+    return "(value that cannot be converted to a string)";
   }
 }

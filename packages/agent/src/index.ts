@@ -1,4 +1,4 @@
-export { defineAgent, usualLimits, type Agent, type AgentDefinition } from "./agent.ts";
+export { defineAgent, defaultLimits, type Agent, type AgentDefinition } from "./agent.ts";
 export { defineTool } from "./define-tool.ts";
 export type {
   CallPolicy,
@@ -12,55 +12,70 @@ export type {
   ToolGroup,
   ToolStream,
 } from "./tool.ts";
-export type { Checked, InputSchema, StandardSchema } from "./schemas/input-schema.ts";
+export type { InputCheckResult, InputSchema, StandardSchema } from "./schemas/input-schema.ts";
 export { runTask, type RunningTask, type RunTaskOptions } from "./run-task.ts";
-export { Runtime, type Listener, type RuntimeOptions } from "./runtime.ts";
+export { Runtime, type RuntimeOptions } from "./runtime.ts";
+export { StoreClock } from "./cluster/store-clock.ts";
+export type { LogHead, TaskListener } from "./cluster/task-delivery.ts";
 export type { AgentRequest, TaskRequest } from "./task-request.ts";
 export { RuntimeError, type RuntimeErrorCode } from "./runtime-error.ts";
-export type { Decided } from "./approvals/decisions.ts";
-export type { PendingDecision } from "./approvals/pending-decisions.ts";
-export type { Price } from "./task/usage.ts";
-export type { ModelWaits } from "./model/model-waits.ts";
-export { ModelError, type Model, type ModelAbilities, type RoundNotes } from "./model.ts";
+export type { DecisionResult } from "./approvals/decisions.ts";
+export type { PendingTaskApproval } from "./approvals/pending-approvals.ts";
+export { calculateUsage, type ModelPrice } from "./task/usage.ts";
+export type { ModelRetryPolicy } from "./model/model-retry.ts";
+export { ModelError, type Model, type ModelCapabilities, type RoundReport } from "./model.ts";
 export { MemoryLog } from "./log/memory-log.ts";
-export { MemoryBlobs } from "./log/blobs.ts";
+export { MemoryBlobs } from "./blobs/memory-blobs.ts";
 export type { Variables } from "./variables/variables.ts";
-export { callOutput, inputPart } from "./model/history.ts";
-export { runInTurns } from "./event-loop.ts";
+export { toCallOutput, toInputPart } from "./model/task-history.ts";
+export { runTimeSliced } from "./event-loop.ts";
 export { Redactor } from "./redaction/redactor.ts";
-export { secretsIn, secretsOfUrl } from "./redaction/secret-values.ts";
-export { errorText, redactChat, redactError, redactResponses } from "./redaction/upstream-reply.ts";
-export { fetchModel, type FetchModelOptions } from "./model/fetch-model.ts";
-export { fetchPublic, type Fetched, type FetchLimits } from "./groups/fetch-public.ts";
-export { filesGroup, type FilesOptions } from "./groups/files.ts";
-export { allowEntryProblem } from "./groups/allowed-command.ts";
-export type { ProtectedPath } from "./groups/protected-files.ts";
-export { shellDefaults, shellGroup, type ShellOptions } from "./groups/shell.ts";
-export { timeGroup } from "./groups/time.ts";
-export { webDefaults, webGroup, type WebOptions } from "./groups/web.ts";
+export { findSecretValues, findUrlSecrets } from "./redaction/secret-values.ts";
+export {
+  redactErrorText,
+  createChatReplyRedactor,
+  redactError,
+  createResponsesReplyRedactor,
+} from "./redaction/redact-upstream-reply.ts";
+export { createFetchModel, type FetchModelOptions } from "./model/fetch-model.ts";
+export {
+  fetchPublicUrl,
+  type FetchedResource,
+  type FetchPublicOptions,
+} from "./tool-groups/fetch-public-url.ts";
+export { filesGroup, type FilesOptions } from "./tool-groups/files.ts";
+export { findAllowlistEntryProblem } from "./tool-groups/command-allowlist.ts";
+export type { ProtectedPath } from "./tool-groups/protected-files.ts";
+export { shellDefaults, shellGroup, type ShellOptions } from "./tool-groups/shell.ts";
+export { timeGroup } from "./tool-groups/time.ts";
+export { webDefaults, webGroup, type WebOptions } from "./tool-groups/web.ts";
 export { connectMcp } from "./mcp/connect.ts";
-export type { McpServer, McpToolGroup } from "./mcp/server.ts";
+export type { McpServerConfig, McpToolGroup } from "./mcp/server-config.ts";
 export { Chats } from "./chats/chats.ts";
-export type { Exported, ExportFormat } from "./chats/chat-files.ts";
+export type { ChatChangeListener } from "./chats/chat-change-feed.ts";
+export type { ChatExport, ExportFormat } from "./chats/chat-import-export.ts";
 export { ChatError, type ChatErrorCode } from "./chats/chat-error.ts";
 export type {
-  AgentFacts,
-  Changed,
-  ChangedByEdits,
+  AgentInfo,
+  ChatChangeResult,
+  ChatEditResult,
   ChatDefaults,
   ChatsOptions,
-  ModelFacts,
-  Sent,
-  Stopped,
-} from "./chats/chat-ports.ts";
-export type { Asking } from "./chats/ask-question.ts";
-export type { EditRequest, SendRequest } from "./chats/sending.ts";
+  CreateChatOptions,
+  ModelInfo,
+  NameProblem,
+  SendResult,
+  StopResult,
+} from "./chats/chats-options.ts";
+export type { AnswerRequest } from "./chats/start-answer.ts";
+export type { EditRequest, SendRequest } from "./chats/chat-actions.ts";
 export type { Skill } from "./chats/skills.ts";
-export { checkOptions } from "./options/model-options.ts";
-export { checkTimeZone } from "./chats/system-prompt.ts";
-export { checkPrivacyFields } from "./privacy/check-fields.ts";
-export { maskedModel } from "./privacy/masked-model.ts";
-export { maskedTool } from "./privacy/masked-tool.ts";
+export { validateModelOptions } from "./options/model-options.ts";
+export { isTimeZone } from "./chats/system-prompt.ts";
+export { checkPrivacyFields } from "./privacy/check-privacy-fields.ts";
+export { createMaskedModel } from "./privacy/masked-model.ts";
+export { createMaskedTool } from "./privacy/masked-tool.ts";
 export { PrivacyError, type PrivacyErrorCode } from "./privacy/privacy-error.ts";
-export { privacyRule } from "./privacy/masked-request.ts";
+export { buildPrivacyRule } from "./privacy/mask-request.ts";
+export type { PlaceholderStore } from "./privacy/placeholder-table.ts";
 export { Vault } from "./privacy/vault.ts";

@@ -1,44 +1,43 @@
 import type { ModelChoice } from "@deltawire/tasks/chats";
 import type { JsonObject, ResponseEvent, ResponsesRequest } from "@deltawire/wire";
 
-/** What answers a model round. The gateway implements it over its upstreams; `fetch-model.ts` is one for use alone. */
+/** A model that agents can use. The gateway implements it with its upstreams; `createFetchModel` needs no gateway. */
 export interface Model {
-  /** As its server knows it; the agent's name unless it says more. */
+  /** The model name that the server knows. Default: the name of the agent. */
   readonly name?: string;
   /**
-   * The events of a Responses stream, in the batches in which the network brought them: one await for each. Throws a
-   * ModelError where nothing has come; after the first event a failure is a `response.failed`. Ends soon after `signal`.
+   * Streams the events of a Responses reply, in one batch per network chunk. Throws a ModelError if it fails before the first
+   * event; later failures are `response.failed` events. Ends soon after `signal` is aborted.
    *
-   * `report` is called once, before the stream ends or fails: what had to be done to the reply is told in the task. Whoever
-   * has nothing to tell need not call it.
+   * Calls `report` at most once, before the stream ends or fails. The task shows the report as warnings.
    */
   stream(
     request: ResponsesRequest,
     signal: AbortSignal,
-    report?: (notes: RoundNotes) => void,
+    report?: (roundReport: RoundReport) => void,
   ): AsyncIterable<readonly (ResponseEvent | JsonObject)[]>;
 }
 
-/** What a round took that its events do not show. */
-export interface RoundNotes {
-  /** What was put right in the reply, and how often, by name. */
+/** Facts about a round that are not in its events. */
+export interface RoundReport {
+  /** Repairs to the request and the reply: the count of each, by repair code. */
   readonly repairs?: Readonly<Record<string, number>>;
-  /** How often servers were asked, the last time included: more than 1 means that it was tried again. */
+  /** Number of requests to servers, including the last one. More than 1 if the request was retried. */
   readonly attempts?: number;
   /** The server that answered. */
   readonly upstream?: string;
-  /** What was learned of the server on the way, for example a field that it does not take. */
+  /** What was learned about the server during the round, for example a field that it does not support. */
   readonly lessons?: readonly string[];
-  /** Names of options that were left out of the request because this server does not take them. */
-  readonly leftOut?: readonly string[];
+  /** Names of options that were not sent because the server does not support them. */
+  readonly droppedOptions?: readonly string[];
 }
 
-/** A model could not be asked, or refused. */
+/** A request to a model failed or was rejected. */
 export class ModelError extends Error {
-  /** `context_length_exceeded` makes the agent compact; the others end the task, unless asking again helps. */
+  /** `context_length_exceeded` makes the agent compact its history. Other codes end the task unless the error is retryable. */
   readonly code: string;
   readonly retryable: boolean;
-  /** How long the server asks to be left alone, where it says. */
+  /** Delay that the server requested before the next attempt, if any. */
   readonly retryAfterMs: number | undefined;
 
   constructor(
@@ -58,5 +57,5 @@ export class ModelError extends Error {
   }
 }
 
-/** What a model can do, whatever it is called. */
-export type ModelAbilities = Omit<ModelChoice, "name">;
+/** What a model can do: its catalog entry without the name. */
+export type ModelCapabilities = Omit<ModelChoice, "name">;

@@ -1,11 +1,16 @@
 export type RuntimeErrorCode =
-  | "unknown_agent"
+  | "agent_not_found"
   | "unknown_model"
   | "unknown_tool_group"
-  /** The agent cannot work as it is defined: two of its tools have one name. */
+  /** The agent's definition is invalid: two of its tools have the same name. */
   | "invalid_agent"
-  /** The cost is limited, and nobody knows what the model costs. */
+  /** The cost is limited, but the price of the model is unknown. */
   | "unpriced_model"
+  /** A task with this id exists. */
+  | "id_taken"
+  /** No process runs the task at the moment. */
+  | "unavailable"
+  /** The runtime is shutting down. */
   | "closed";
 
 export class RuntimeError extends Error {

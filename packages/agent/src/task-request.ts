@@ -1,30 +1,32 @@
-import type { ContentPart, Limits } from "@deltawire/tasks";
-import type { InputItem, JsonObject } from "@deltawire/wire";
+import type { ContentPart, TaskLimits } from "@deltawire/tasks";
+import type { ResponseInputItem, JsonObject } from "@deltawire/wire";
 
-/** What a task is asked to do. Plain JSON: it is kept with the task, so that another process can go on with it. */
+/** What a task should do. Plain JSON, because it is stored with the task so that another process can resume it. */
 export interface TaskRequest {
   agent?: string;
   model?: string;
   input: string | readonly ContentPart[];
-  /** What was said before, as items of the Responses wire. */
-  history?: readonly InputItem[];
-  /** The last number that references of the conversation have so far, where the history does not show all of them. */
+  /** The earlier conversation, as Responses items. */
+  history?: readonly ResponseInputItem[];
+  /** The highest reference number used in the conversation so far, if the history does not contain all references. */
   references_before?: number;
-  /** Told before the agent's own instructions. */
+  /** Precedes the agent's own instructions. */
   preamble?: string;
-  /** Told behind them. */
+  /** Follows the agent's own instructions. */
   instructions?: string;
   /**
-   * Parameters for every round of the task itself, by their names on the Responses wire; the agents that it asks for help
-   * have their own. What the runtime sets is not among them, and a forced call is one call: then the model is free.
+   * Parameters for every round of this task, named as in the Responses API. Sub-agents have their own. Parameters that the
+   * runtime sets are ignored. A `tool_choice` that forces a call applies until the first call.
    */
   options?: JsonObject;
   tool_groups?: readonly string[];
   session_id?: string;
-  /** The chat that it answers in. */
+  /** The chat that the task answers in. */
   chat_id?: string;
-  /** Less than the agent may use; more is not given. */
-  limits?: Limits;
+  /** Id of the access key whose limits the model requests count toward. Only the `agentFor` option uses it. */
+  access_key?: string;
+  /** Lowers the limits of the agent. Higher values have no effect. */
+  limits?: TaskLimits;
   include?: readonly "content"[];
 }
 

@@ -1,131 +1,133 @@
-import type { BlobStore, Effect, Grouped } from "@deltawire/tasks";
+import type { BlobStore, ToolEffect, ToolGroupFields } from "@deltawire/tasks";
 import type { JsonObject } from "@deltawire/wire";
-import type { Checked, InputSchema } from "./schemas/input-schema.ts";
+import type { InputCheckResult, InputSchema } from "./schemas/input-schema.ts";
 
-export type CallPolicy = "auto" | "ask once" | "ask always";
-export type ResultPolicy = "never" | "on error" | "always";
+export type CallPolicy = "auto" | "ask_once" | "ask_always";
+export type ResultPolicy = "never" | "on_error" | "always";
 
-/** Something that an agent can do. Made by `defineTool`, or by a tool group. */
+/** A tool that an agent can call. Created by `defineTool` or by a tool group. */
 export interface Tool {
   readonly name: string;
   readonly description: string;
-  /** JSON Schema, for the model and for people who edit arguments. */
+  /** JSON Schema of the arguments, for the model and for users who edit arguments. */
   readonly parameters: JsonObject;
-  /** What happens if it has to be run again after a crash. */
-  readonly effect: Effect;
+  /** Decides whether an interrupted call may be run again after a crash. */
+  readonly effect: ToolEffect;
   /**
-   * Who is asked before a call is run, and before its result is told to the model. Where it says nothing of results, its
-   * agent does.
+   * Whether a user must approve a call before it runs, and its result before the model sees it. Without a result policy, that
+   * of the agent applies.
    */
   readonly approval: { readonly call: CallPolicy; readonly result?: ResultPolicy | undefined };
-  /** Whether a person may allow it for a session with any arguments. Never for a shell. */
-  readonly anyArguments: boolean;
+  /** Whether a user may allow the tool for a session with any arguments. Always false for shells. */
+  readonly allowsAnyArguments: boolean;
   readonly timeoutMs: number;
-  /** Whether it may run beside other calls of the same round. */
+  /** Whether a call may run in parallel with other calls of the same round. */
   readonly parallel: boolean;
-  /** It gets placeholders where the model was told no private value. */
+  /** False: private values in its arguments stay masked by placeholders, as the model sees them. */
   readonly unmask?: false;
   /** False: `{{var:NAME}}` in its arguments is an error. For tools whose arguments are commands. */
   readonly expandsVariables?: false;
-  /** Whether this very call may go without being asked about, whatever the policy: an allow-list. */
+  /** Allowlist: returns true if this call needs no approval, regardless of the policy. If it throws, the policy applies. */
   readonly allows?: (input: unknown) => boolean | Promise<boolean>;
-  check(input: unknown): Checked | Promise<Checked>;
+  check(input: unknown): InputCheckResult | Promise<InputCheckResult>;
   run(input: unknown, context: ToolContext): unknown;
 }
 
-/** What a running tool knows and may use. */
+/** Passed to a tool with each call. */
 export interface ToolContext {
-  /** Aborted at its time limit and when the task is cancelled. */
+  /** Aborted when the call times out or the task is stopped. */
   readonly signal: AbortSignal;
   readonly taskId: string;
   readonly callId: string;
-  /** The same when a call is run again after a crash. */
+  /** Unchanged if a call is run again after a crash. */
   readonly idempotencyKey: string;
-  /** 1, and more after a crash. */
+  /** Starts at 1; higher if the call is run again after a crash. */
   readonly attempt: number;
   readonly blobs: BlobStore;
-  /** How far it is. Shown while it runs, and no part of its result. */
+  /** Reports progress, `fraction` from 0 to 1. Shown while the tool runs; not part of its result. */
   progress(message: string, fraction?: number): void;
   /** Adds blocks to the result while the tool runs. */
   readonly stream: ToolStream;
 }
 
 /**
- * Adds blocks to the result of a call while its tool runs: people see them at once, also after a reload. They come before what
- * the tool returns, and stay if it fails. If a person has to release the result, nothing is shown until then. One block is
- * open at a time. Throws a RangeError beyond 10,000,000 characters, 1,000 blocks or 128 MB of media.
+ * Adds blocks to the result of a call while its tool runs. Users see them immediately, and again after a reload. They precede
+ * what the tool returns, and remain if it fails. If a user has to approve the result, nothing is shown until then. Only one
+ * block is open at a time. Throws a RangeError beyond 10,000,000 characters, 1,000 blocks or 128 MB of media.
  */
 export interface ToolStream {
   /** Adds text to the open text block. After a block of another kind, or with another `id`, a new one begins. */
-  text(delta: string, group?: Grouped): void;
+  text(delta: string, group?: ToolGroupFields): void;
   /** Adds a complete block. */
   block(block: StreamedBlock): void;
-  /** Announces an image that is being made. Its `partial` shows how far it is, its `done` completes it. */
-  image(group?: Grouped): ImageStream;
-  /** Announces audio; its `done` completes it. */
-  audio(about?: Grouped & { transcript?: string }): { done(audio: Media<"audio">): void };
-  /** Announces a file; its `done` completes it. */
-  file(about?: FileAbout): { done(file: Media<"file">): void };
+  /** Announces an image that is being generated. `partial` shows a preview, `done` completes it. */
+  image(group?: ToolGroupFields): ImageStream;
+  /** Announces audio; `done` completes it. */
+  audio(metadata?: ToolGroupFields & { transcript?: string }): {
+    done(audio: Media<"audio">): void;
+  };
+  /** Announces a file; `done` completes it. */
+  file(metadata?: FileMetadata): { done(file: Media<"file">): void };
 }
 
 export interface ImageStream {
-  /** Replaces the image that is shown. Up to 100 of them are. */
+  /** Replaces the preview. Calls after the first 100 are ignored. */
   partial(image: Media<"image">): void;
   done(image: Media<"image">): void;
 }
 
-/** Bytes, or an address: `{ image_url: { url } }`. */
+/** Bytes, or a URL: `{ image_url: { url } }`. */
 export type Media<Kind extends "image" | "audio" | "file"> =
   | { bytes: Uint8Array; media_type?: string }
   | { [Key in `${Kind}_url`]: { url: string } };
 
-export type FileAbout = Grouped & { filename?: string; media_type?: string };
+export type FileMetadata = ToolGroupFields & { filename?: string; media_type?: string };
 
-/** Blocks with the same `id` are one group, which the model can cite. */
+/** Blocks with the same `id` form a group that the model can cite. */
 export type StreamedBlock =
-  | ({ type: "text"; text: string } & Grouped)
-  | ({ type: "data"; data: unknown } & Grouped)
-  | ({ type: "image" } & Media<"image"> & Grouped)
-  | ({ type: "audio"; transcript?: string } & Media<"audio"> & Grouped)
-  | ({ type: "file" } & Media<"file"> & FileAbout);
+  | ({ type: "text"; text: string } & ToolGroupFields)
+  | ({ type: "data"; data: unknown } & ToolGroupFields)
+  | ({ type: "image" } & Media<"image"> & ToolGroupFields)
+  | ({ type: "audio"; transcript?: string } & Media<"audio"> & ToolGroupFields)
+  | ({ type: "file" } & Media<"file"> & FileMetadata);
 
-/** Tools that are switched on together. */
+/** Tools that are turned on together. */
 export interface ToolGroup {
   readonly name: string;
   readonly description: string;
-  /** Joins the system prompt while the group is on. */
+  /** Added to the system prompt while the group is on. */
   readonly rules: string;
   readonly tools: readonly Tool[];
-  /** Ends what it started: processes, connections. */
+  /** Stops the processes and connections that the group has started. */
   close?(): Promise<void>;
 }
 
 export interface ToolDefinition<Input> {
   name: string;
   description: string;
-  /** zod or any Standard Schema, or a JSON Schema. Nothing: an empty object. */
+  /** zod or any Standard Schema, or a JSON Schema. Default: an empty object. */
   input?: InputSchema<Input>;
-  /** For the model, where `input` is a Standard Schema that cannot tell its JSON Schema. */
+  /** JSON Schema for the model. Required if `input` is a Standard Schema that cannot be converted to JSON Schema. */
   parameters?: JsonObject;
-  /** `once` unless it says otherwise: the only one that is safe for everything. */
-  effect?: Effect;
-  /** `auto` unless it says otherwise; results as the agent has it. */
+  /** Default: `once`, the only effect that is safe for every tool. */
+  effect?: ToolEffect;
+  /** Default: `auto` for calls, and the policy of the agent for results. */
   approval?: CallPolicy | { call?: CallPolicy; result?: ResultPolicy };
-  /** True unless it says otherwise. */
-  anyArguments?: boolean;
-  /** Milliseconds; a minute unless it says otherwise. */
-  timeout?: number;
-  /** Pure tools may, others not, unless it says otherwise. */
+  /** Whether a user may allow the tool for a session with any arguments. Default: true. */
+  allowsAnyArguments?: boolean;
+  /** In milliseconds; default 60,000. */
+  timeoutMs?: number;
+  /** Whether a call may run in parallel with other calls. Default: true for pure tools, otherwise false. */
   parallel?: boolean;
-  /** False: private values stay hidden from it, as they are from the model. */
+  /** False: private values in its arguments stay masked, as the model sees them. */
   unmask?: false;
   /** False: a call with `{{var:NAME}}` in its arguments fails. For tools whose arguments are commands. */
   expandsVariables?: false;
-  /** True if this call needs no approval, whatever the policy: an allow-list. If it throws, a person is asked. */
+  /** Allowlist: returns true if this call needs no approval, regardless of the policy. If it throws, the policy applies. */
   allows?: (input: Input) => boolean | Promise<boolean>;
   /**
-   * Returns `{ message_content, block_list }`, or any value, which becomes both. What it throws is told to the model. Where
-   * `context.stream` has added blocks, they come first, and nothing has to be returned.
+   * Returns `{ message_content, block_list }`, or any value, which is used for both. If it throws, the model receives the error
+   * message. Blocks added by `context.stream` come first; then the return value may be undefined.
    */
   run: (input: Input, context: ToolContext) => unknown;
 }

@@ -1,40 +1,42 @@
-import { argumentsHash } from "@deltawire/tasks";
+import { hashArguments } from "@deltawire/tasks";
 import { describe, expect, test } from "vitest";
 import {
   decide,
-  ended,
-  question,
-  resultsIn,
-  runtimeOf,
+  waitForEnd,
+  waitForApproval,
+  filterResults,
+  createRuntime,
   start,
   type Script,
-  type Started,
-} from "./run-kit.ts";
-import { agentWith, send, sender } from "./sender.ts";
+  type StartedTask,
+} from "./runtime-fixture.ts";
+import { createAgentWithTool, sendCalls, createSendTool } from "./send-tool.ts";
 
 describe("a call", () => {
-  test("is run without a question by a tool that is auto", async () => {
-    const { tool, ran } = sender("auto");
-    const { events } = await ended(await start(agentWith(tool, [send("a")]).agent));
+  test("runs without an approval if the policy of its tool is auto", async () => {
+    const { tool, ran } = createSendTool("auto");
+    const { events } = await waitForEnd(
+      await start(createAgentWithTool(tool, [sendCalls("a")]).agent),
+    );
     expect(ran).toEqual([{ to: "a" }]);
     expect(events.some(({ type }) => type === "task.approval.requested")).toBe(false);
   });
 
-  test("waits for a person, and runs when it is approved", async () => {
-    const { tool, ran } = sender("ask always");
-    const started = await start(agentWith(tool, [send("a")]).agent);
-    const asked = await question(started);
-    expect(asked).toMatchObject({
+  test("waits for a user and runs after approval", async () => {
+    const { tool, ran } = createSendTool("ask_always");
+    const started = await start(createAgentWithTool(tool, [sendCalls("a")]).agent);
+    const approval = await waitForApproval(started);
+    expect(approval).toMatchObject({
       kind: "call",
       tool: "send",
-      args_hash: argumentsHash('{"to":"a"}'),
+      args_hash: hashArguments('{"to":"a"}'),
       choices: ["approve", "deny", "abort"],
       scopes: ["once"],
       any_arguments: false,
     });
     expect(ran).toEqual([]);
-    expect((await decide(started, {})).is).toBe("resolved");
-    const { view, events } = await ended(started);
+    expect((await decide(started, {})).type).toBe("resolved");
+    const { view, events } = await waitForEnd(started);
     expect(ran).toEqual([{ to: "a" }]);
     expect(view.status).toBe("completed");
     expect(view.approvals).toMatchObject([
@@ -46,56 +48,64 @@ describe("a call", () => {
     expect(statuses).toEqual(["awaiting_approval", "executing", "completed"]);
   });
 
-  test("is asked about each time where the policy is ask always", async () => {
-    const { tool, ran } = sender("ask always");
-    const started = await start(agentWith(tool, [send("a"), send("a")]).agent);
+  test("needs an approval each time with the policy ask_always", async () => {
+    const { tool, ran } = createSendTool("ask_always");
+    const started = await start(createAgentWithTool(tool, [sendCalls("a"), sendCalls("a")]).agent);
     await decide(started, {});
     await decide(started, {});
-    await ended(started);
+    await waitForEnd(started);
     expect(ran).toHaveLength(2);
   });
 
-  test("is asked about once for the same arguments where the policy is ask once", async () => {
-    const { tool, ran } = sender("ask once");
-    const started = await start(agentWith(tool, [send("a"), send("a"), send("b")]).agent);
+  test("with the same arguments needs only one approval with the policy ask_once", async () => {
+    const { tool, ran } = createSendTool("ask_once");
+    const started = await start(
+      createAgentWithTool(tool, [sendCalls("a"), sendCalls("a"), sendCalls("b")]).agent,
+    );
     await decide(started, {});
-    expect(await question(started)).toMatchObject({ args_hash: argumentsHash('{"to":"b"}') });
+    expect(await waitForApproval(started)).toMatchObject({
+      args_hash: hashArguments('{"to":"b"}'),
+    });
     await decide(started, { scope: "once" });
-    const { view } = await ended(started);
+    const { view } = await waitForEnd(started);
     expect(view.approvals.map(({ resolution }) => resolution?.scope)).toEqual(["session", "once"]);
     expect(ran).toHaveLength(3);
   });
 
-  test("that was approved once alone is asked about again", async () => {
-    const { tool } = sender("ask once");
-    const started = await start(agentWith(tool, [send("a"), send("a")]).agent);
+  test("that was approved once needs an approval when it is repeated", async () => {
+    const { tool } = createSendTool("ask_once");
+    const started = await start(createAgentWithTool(tool, [sendCalls("a"), sendCalls("a")]).agent);
     await decide(started, { scope: "once" });
     await decide(started, { scope: "once" });
-    expect((await ended(started)).view.approvals).toHaveLength(2);
+    expect((await waitForEnd(started)).view.approvals).toHaveLength(2);
   });
 
-  test("goes without a question if an allow-list has it, and one that throws allows nothing", async () => {
-    const { tool, ran } = sender("ask always", {
+  test("needs no approval if its tool allows it, unless that check throws", async () => {
+    const { tool, ran } = createSendTool("ask_always", {
       allows: (input) => {
         const { to } = input as { to: string };
         if (to === "odd") throw new Error("broken");
         return to === "friend";
       },
     });
-    const started = await start(agentWith(tool, [send("friend"), send("odd")]).agent);
+    const started = await start(
+      createAgentWithTool(tool, [sendCalls("friend"), sendCalls("odd")]).agent,
+    );
     await decide(started, { decision: "deny" });
-    const { view } = await ended(started);
+    const { view } = await waitForEnd(started);
     expect(ran).toEqual([{ to: "friend" }]);
-    expect(resultsIn(view.output).map(({ status }) => status)).toEqual(["completed", "denied"]);
+    expect(filterResults(view.output).map(({ status }) => status)).toEqual(["completed", "denied"]);
   });
 
-  test("is allowed for the other tasks of the session, and for no others", async () => {
-    const { tool, ran } = sender("ask once");
-    const { agent } = agentWith(tool, (request) =>
-      JSON.stringify(request.input).includes("function_call_output") ? [{ text: "ok" }] : send("a"),
+  test("that was approved for a session runs in other tasks of that session without an approval, but not in other sessions", async () => {
+    const { tool, ran } = createSendTool("ask_once");
+    const { agent } = createAgentWithTool(tool, (request) =>
+      JSON.stringify(request.input).includes("function_call_output")
+        ? [{ text: "ok" }]
+        : sendCalls("a"),
     );
-    const { runtime, log, blobs } = runtimeOf(agent);
-    const begin = async (session_id?: string) => ({
+    const { runtime, log, blobs } = createRuntime(agent);
+    const startTask = async (session_id?: string) => ({
       runtime,
       log,
       blobs,
@@ -105,54 +115,58 @@ describe("a call", () => {
         ...(session_id === undefined ? {} : { session_id }),
       }),
     });
-    const first = await begin("chat");
+    const first = await startTask("chat");
     await decide(first, { scope: "session" });
-    await ended(first);
-    expect((await ended(await begin("chat"))).view.approvals).toEqual([]);
-    const other = await begin("another");
+    await waitForEnd(first);
+    expect((await waitForEnd(await startTask("chat"))).view.approvals).toEqual([]);
+    const other = await startTask("another");
     await decide(other, {});
-    await ended(other);
-    const without = await begin();
+    await waitForEnd(other);
+    const without = await startTask();
     await decide(without, {});
-    await ended(without);
+    await waitForEnd(without);
     expect(ran).toHaveLength(4);
   });
 
-  test("is allowed in a task of the session that has asked for something else before", async () => {
-    const { tool, ran } = sender("ask once");
-    const shared = runtimeOf(agentWith(tool, []).agent);
-    const begin = async (script: Script): Promise<Started> => {
-      const made = runtimeOf(agentWith(tool, script).agent, {
+  test("that was approved for a session runs without an approval in a task that was already waiting for another one", async () => {
+    const { tool, ran } = createSendTool("ask_once");
+    const shared = createRuntime(createAgentWithTool(tool, []).agent);
+    const startTask = async (script: Script): Promise<StartedTask> => {
+      const fixture = createRuntime(createAgentWithTool(tool, script).agent, {
         log: shared.log,
         blobs: shared.blobs,
       });
-      return { ...made, id: await made.runtime.start({ input: "Go.", session_id: "chat" }) };
+      return { ...fixture, id: await fixture.runtime.start({ input: "Go.", session_id: "chat" }) };
     };
-    const waits = await begin([send("b"), send("a")]);
-    await question(waits);
-    const other = await begin([send("a")]);
+    const waitingTask = await startTask([sendCalls("b"), sendCalls("a")]);
+    await waitForApproval(waitingTask);
+    const other = await startTask([sendCalls("a")]);
     await decide(other, { scope: "session" });
-    await ended(other);
-    await decide(waits, { scope: "once" });
-    expect((await ended(waits)).view.approvals).toHaveLength(1);
+    await waitForEnd(other);
+    await decide(waitingTask, { scope: "once" });
+    expect((await waitForEnd(waitingTask)).view.approvals).toHaveLength(1);
     expect(ran).toEqual([{ to: "a" }, { to: "b" }, { to: "a" }]);
   });
 
-  test("of any arguments is allowed for the session only where the tool allows it", async () => {
-    const open = sender("ask once");
-    const started = await start(agentWith(open.tool, [send("a"), send("b")]).agent);
-    expect((await question(started)).any_arguments).toBe(true);
+  test("can be approved with any arguments for a session only if its tool permits that", async () => {
+    const open = createSendTool("ask_once");
+    const started = await start(
+      createAgentWithTool(open.tool, [sendCalls("a"), sendCalls("b")]).agent,
+    );
+    expect((await waitForApproval(started)).any_arguments).toBe(true);
     await decide(started, { scope: "session", any_arguments: true });
-    expect((await ended(started)).view.approvals).toHaveLength(1);
+    expect((await waitForEnd(started)).view.approvals).toHaveLength(1);
 
-    const shell = sender("ask once", { anyArguments: false });
-    const guarded = await start(agentWith(shell.tool, [send("a"), send("b")]).agent);
-    expect((await question(guarded)).any_arguments).toBe(false);
+    const shell = createSendTool("ask_once", { allowsAnyArguments: false });
+    const guarded = await start(
+      createAgentWithTool(shell.tool, [sendCalls("a"), sendCalls("b")]).agent,
+    );
+    expect((await waitForApproval(guarded)).any_arguments).toBe(false);
     expect(await decide(guarded, { scope: "session", any_arguments: true })).toMatchObject({
-      is: "invalid",
+      type: "invalid",
     });
     await decide(guarded, { scope: "session" });
     await decide(guarded, {});
-    expect((await ended(guarded)).view.approvals).toHaveLength(2);
+    expect((await waitForEnd(guarded)).view.approvals).toHaveLength(2);
   });
 });

@@ -2,43 +2,43 @@ import { defineAgent, defineTool, runTask, type Model } from "@deltawire/agent";
 import type { TaskTree } from "@deltawire/tasks";
 import { describe, expect, test } from "vitest";
 import {
-  ended,
-  question,
-  resultsIn,
+  waitForEnd,
+  waitForApproval,
+  filterResults,
   scriptedAgent,
   start,
-  until,
-  type Started,
-} from "./run-kit.ts";
+  waitUntil,
+  type StartedTask,
+} from "./runtime-fixture.ts";
 
 const never = new Promise<never>(() => undefined);
 
-/** Cancels, and says how long it took. */
-async function cancelled(started: Started, id = started.id) {
+/** Cancels a task and measures how long that takes. */
+async function cancelAndMeasure(started: StartedTask, id = started.id) {
   const began = performance.now();
   const answer = await started.runtime.cancel(id, "me", "enough");
-  const took = performance.now() - began;
-  return { answer, took, ...(await ended(started)) };
+  const durationMs = performance.now() - began;
+  return { answer, durationMs, ...(await waitForEnd(started)) };
 }
 
-const runs = ({ tasks }: TaskTree): boolean =>
+const isToolRunning = ({ tasks }: TaskTree): boolean =>
   Object.values(tasks).some(({ executions }) => executions.length > 0);
 
-describe("cancel", () => {
+describe("canceling a task", () => {
   test(
-    "while the model speaks frees its connection and keeps what it said, as incomplete",
+    "during a reply closes the connection and retains the partial text as incomplete",
     { retry: 2 },
     async () => {
       const { agent, model } = scriptedAgent([
         [{ reasoning: "Hm." }, { text: ["It is ", "su"] }, { wait: never }],
       ]);
       const started = await start(agent);
-      await until(started, ({ tasks }) => JSON.stringify(tasks).includes("It is su"));
-      expect(model.open).toBe(1);
-      const { answer, view, took, state } = await cancelled(started);
+      await waitUntil(started, ({ tasks }) => JSON.stringify(tasks).includes("It is su"));
+      expect(model.openStreams).toBe(1);
+      const { answer, view, durationMs, state } = await cancelAndMeasure(started);
       expect(answer).toBe("canceled");
-      expect(took).toBeLessThan(1000);
-      expect(model.open).toBe(0);
+      expect(durationMs).toBeLessThan(1000);
+      expect(model.openStreams).toBe(0);
       expect(view.status).toBe("canceled");
       expect(view.output).toMatchObject([
         { type: "reasoning", status: "completed" },
@@ -48,13 +48,13 @@ describe("cancel", () => {
     },
   );
 
-  test("while the model speaks counts about what it was told and has said, as an estimate", async () => {
+  test("during a reply counts an estimate of the input and of the partial output", async () => {
     const words = "It is sunny in Paris and it will stay so. ".repeat(50);
     const { agent } = scriptedAgent([[{ text: [words] }, { wait: never }]]);
     const price = { input: 1, output: 1000 };
-    const started = await start(agent, {}, { price: () => price });
-    await until(started, ({ tasks }) => JSON.stringify(tasks).includes("sunny"));
-    const { state } = await cancelled(started);
+    const started = await start(agent, {}, { getPrice: () => price });
+    await waitUntil(started, ({ tasks }) => JSON.stringify(tasks).includes("sunny"));
+    const { state } = await cancelAndMeasure(started);
     const { usage } = state.tasks[started.id] ?? {};
     expect(usage).toMatchObject({ estimated: true });
     expect(usage?.input_tokens).toBeGreaterThan(0);
@@ -64,7 +64,7 @@ describe("cancel", () => {
     expect(usage?.cost).toBeGreaterThan(0.1);
   });
 
-  test("before the model has taken the request counts nothing", async () => {
+  test("before the model has accepted its request counts no usage", async () => {
     const silent: Model = {
       async *stream() {
         await never;
@@ -72,12 +72,12 @@ describe("cancel", () => {
       },
     };
     const started = await start(defineAgent({ name: "main", instructions: "", model: silent }));
-    await until(started, ({ tasks }) => tasks[started.id]?.round === 1);
-    const { state } = await cancelled(started);
+    await waitUntil(started, ({ tasks }) => tasks[started.id]?.round === 1);
+    const { state } = await cancelAndMeasure(started);
     expect(state.tasks[started.id]?.usage.total_tokens).toBe(0);
   });
 
-  test("while the model is in the midst of a call answers the call, which is not run", async () => {
+  test("during a streamed tool call writes a result for the call without running it", async () => {
     let ran = 0;
     const tool = defineTool({ name: "send", description: "Sends.", run: () => (ran += 1) });
     const { agent } = scriptedAgent(
@@ -85,14 +85,17 @@ describe("cancel", () => {
       { tools: [tool] },
     );
     const started = await start(agent);
-    await until(started, ({ tasks }) => tasks[started.id]?.output.length === 2);
-    const { view } = await cancelled(started);
+    await waitUntil(started, ({ tasks }) => tasks[started.id]?.output.length === 2);
+    const { view } = await cancelAndMeasure(started);
     expect(ran).toBe(0);
     expect(view.output.filter(({ type }) => type === "tool_call")).toHaveLength(2);
-    expect(resultsIn(view.output).map(({ outcome }) => outcome)).toEqual(["canceled", "canceled"]);
+    expect(filterResults(view.output).map(({ outcome }) => outcome)).toEqual([
+      "canceled",
+      "canceled",
+    ]);
   });
 
-  test("works on a model that does not listen to its signal", { retry: 2 }, async () => {
+  test("works with a model that ignores its signal", { retry: 2 }, async () => {
     const deaf: Model = {
       async *stream() {
         yield [{ type: "response.created" }];
@@ -100,14 +103,14 @@ describe("cancel", () => {
       },
     };
     const started = await start(defineAgent({ name: "main", instructions: "", model: deaf }));
-    await until(started, ({ tasks }) => tasks[started.id]?.round === 1);
-    const { took, view } = await cancelled(started);
-    expect(took).toBeLessThan(1000);
+    await waitUntil(started, ({ tasks }) => tasks[started.id]?.round === 1);
+    const { durationMs, view } = await cancelAndMeasure(started);
+    expect(durationMs).toBeLessThan(1000);
     expect(view.status).toBe("canceled");
   });
 
   test(
-    "tells a running tool by its signal, and takes what it still returns",
+    "aborts the signal of a running tool and uses what the tool still returns",
     { retry: 2 },
     async () => {
       const tool = defineTool({
@@ -118,10 +121,10 @@ describe("cancel", () => {
       });
       const { agent } = scriptedAgent([[{ call: "work", args: {} }]], { tools: [tool] });
       const started = await start(agent);
-      await until(started, runs);
-      const { view, took } = await cancelled(started);
-      expect(took).toBeLessThan(500);
-      expect(resultsIn(view.output)).toMatchObject([
+      await waitUntil(started, isToolRunning);
+      const { view, durationMs } = await cancelAndMeasure(started);
+      expect(durationMs).toBeLessThan(500);
+      expect(filterResults(view.output)).toMatchObject([
         { status: "completed", block_list: [{ text: "half of it" }] },
       ]);
       expect(view.status).toBe("canceled");
@@ -129,7 +132,7 @@ describe("cancel", () => {
   );
 
   test(
-    "gives up within a second a tool that never returns and ignores its signal",
+    "stops waiting within a second for a tool that ignores its signal",
     { retry: 2 },
     async () => {
       const tool = defineTool({
@@ -154,10 +157,10 @@ describe("cancel", () => {
         { tools: [tool, last] },
       );
       const started = await start(agent);
-      await until(started, ({ tasks }) => tasks[started.id]?.executions.length === 2);
-      const { view, took, events } = await cancelled(started);
-      expect(took).toBeLessThan(1000);
-      expect(resultsIn(view.output).map(({ outcome }) => outcome)).toEqual([
+      await waitUntil(started, ({ tasks }) => tasks[started.id]?.executions.length === 2);
+      const { view, durationMs, events } = await cancelAndMeasure(started);
+      expect(durationMs).toBeLessThan(1000);
+      expect(filterResults(view.output).map(({ outcome }) => outcome)).toEqual([
         "canceled",
         "canceled",
         "canceled",
@@ -166,7 +169,7 @@ describe("cancel", () => {
     },
   );
 
-  test("what a tool says after it was given up is not heard", async () => {
+  test("ignores the progress of a tool that was abandoned", async () => {
     let say: (() => void) | undefined;
     const tool = defineTool({
       name: "hang",
@@ -178,13 +181,13 @@ describe("cancel", () => {
     });
     const { agent } = scriptedAgent([[{ call: "hang", args: {} }]], { tools: [tool] });
     const started = await start(agent);
-    await until(started, runs);
-    const { events } = await cancelled(started);
+    await waitUntil(started, isToolRunning);
+    const { events } = await cancelAndMeasure(started);
     say?.();
-    expect((await ended(started)).events).toHaveLength(events.length);
+    expect((await waitForEnd(started)).events).toHaveLength(events.length);
   });
 
-  test("reaches the model and the tools of sub-agents, at any depth", { retry: 2 }, async () => {
+  test("reaches the models and tools of sub-agents at any depth", { retry: 2 }, async () => {
     const tool = defineTool({
       name: "hang",
       description: "Hangs.",
@@ -205,28 +208,28 @@ describe("cancel", () => {
     });
     const { agent } = scriptedAgent([[asks("middle")]], { agents: [middle] });
     const started = await start(agent);
-    await until(
+    await waitUntil(
       started,
       ({ tasks }) => Object.keys(tasks).length === 4 && JSON.stringify(tasks).includes('"I "'),
     );
-    await until(
+    await waitUntil(
       started,
       ({ tasks }) =>
         Object.values(tasks).filter(({ executions }) => executions.length > 0).length === 3,
     );
-    const { took, state } = await cancelled(started);
-    expect(took).toBeLessThan(1000);
-    expect(model.open).toBe(0);
+    const { durationMs, state } = await cancelAndMeasure(started);
+    expect(durationMs).toBeLessThan(1000);
+    expect(model.openStreams).toBe(0);
     expect(Object.values(state.tasks).map(({ status }) => status)).toEqual(
       Array<string>(4).fill("canceled"),
     );
   });
 
-  test("while a person is asked ends the question too", async () => {
+  test("while an approval is pending expires the approval", async () => {
     const tool = defineTool({
       name: "send",
       description: "Sends.",
-      approval: "ask always",
+      approval: "ask_always",
       run: () => "sent",
     });
     const { agent } = scriptedAgent(
@@ -239,16 +242,16 @@ describe("cancel", () => {
       { tools: [tool] },
     );
     const started = await start(agent);
-    const { approval_id } = await question(started);
-    const { view } = await cancelled(started);
+    const { approval_id } = await waitForApproval(started);
+    const { view } = await cancelAndMeasure(started);
     expect(view.status).toBe("canceled");
     expect(view.approvals.every(({ status }) => status === "expired")).toBe(true);
-    expect((await started.runtime.decide(approval_id, { decision: "approve", by: "x" })).is).toBe(
-      "late",
+    expect((await started.runtime.decide(approval_id, { decision: "approve", by: "x" })).type).toBe(
+      "superseded",
     );
   });
 
-  test("while a result is held, or the user is asked at a limit, ends that too", async () => {
+  test("expires the approval of a held result, and the question whether to continue at a limit", async () => {
     const tool = defineTool({
       name: "read",
       description: "Reads.",
@@ -257,23 +260,23 @@ describe("cancel", () => {
     });
     const { agent } = scriptedAgent([[{ call: "read", args: {} }]], { tools: [tool] });
     const held = await start(agent);
-    await question(held);
-    expect(JSON.stringify((await cancelled(held)).view)).not.toContain("secret");
+    await waitForApproval(held);
+    expect(JSON.stringify((await cancelAndMeasure(held)).view)).not.toContain("secret");
     const { agent: limited } = scriptedAgent(() => [{ call: "read", args: {} }], {
       tools: [defineTool({ name: "read", description: "Reads.", run: () => "x" })],
       limits: { rounds: 1 },
       atLimit: "ask",
     });
-    const asked = await start(limited);
-    await question(asked);
-    expect((await cancelled(asked)).view.status).toBe("canceled");
+    const limitedTask = await start(limited);
+    await waitForApproval(limitedTask);
+    expect((await cancelAndMeasure(limitedTask)).view.status).toBe("canceled");
   });
 
-  test("in a sub-agent while it asks a person lets the parent go on", async () => {
+  test("of a sub-agent with a pending approval lets the parent continue", async () => {
     const tool = defineTool({
       name: "send",
       description: "Sends.",
-      approval: "ask always",
+      approval: "ask_always",
       run: () => "sent",
     });
     const { agent: anna } = scriptedAgent([[{ call: "send", args: {} }]], {
@@ -290,20 +293,20 @@ describe("cancel", () => {
       },
     );
     const started = await start(agent);
-    const { task_id } = await question(started);
+    const { task_id } = await waitForApproval(started);
     expect(await started.runtime.cancel(task_id, "me")).toBe("canceled");
-    expect((await ended(started)).view.status).toBe("completed");
+    expect((await waitForEnd(started)).view.status).toBe("completed");
   });
 
-  test("of what has ended, or nobody knows, says so", async () => {
+  test('returns "ended" or "unknown" if it has ended or does not exist', async () => {
     const { agent } = scriptedAgent([[{ text: "Done." }]]);
     const started = await start(agent);
-    await ended(started);
+    await waitForEnd(started);
     expect(await started.runtime.cancel(started.id, "me")).toBe("ended");
     expect(await started.runtime.cancel("task_none", "me")).toBe("unknown");
   });
 
-  test("twice at once is once", async () => {
+  test("twice at the same time cancels it once", async () => {
     const { agent } = scriptedAgent([[{ wait: never }]]);
     const started = await start(agent);
     const answers = await Promise.all([
@@ -311,24 +314,20 @@ describe("cancel", () => {
       started.runtime.cancel(started.id, "two"),
     ]);
     expect(answers).toEqual(["canceled", "canceled"]);
-    expect((await ended(started)).state.tasks[started.id]?.ended).toEqual({ by: "one" });
+    expect((await waitForEnd(started)).state.tasks[started.id]?.ended).toEqual({ by: "one" });
   });
 
-  test(
-    "during a time-out between two attempts does not wait for the second",
-    { retry: 2 },
-    async () => {
-      const { agent } = scriptedAgent([[{ text: "a" }, { cut: true }]]);
-      const started = await start(agent);
-      await until(started, ({ tasks }) => tasks[started.id]?.output[0]?.type === "retracted");
-      const { took, view } = await cancelled(started);
-      expect(took).toBeLessThan(300);
-      expect(view.output).toEqual([]);
-    },
-  );
+  test("during the delay before a retry does not wait for the retry", { retry: 2 }, async () => {
+    const { agent } = scriptedAgent([[{ text: "a" }, { cut: true }]]);
+    const started = await start(agent);
+    await waitUntil(started, ({ tasks }) => tasks[started.id]?.output[0]?.type === "retracted");
+    const { durationMs, view } = await cancelAndMeasure(started);
+    expect(durationMs).toBeLessThan(300);
+    expect(view.output).toEqual([]);
+  });
 });
 
-test("the signal of runTask cancels, also when it was aborted before", async () => {
+test("the signal of runTask cancels the task, even if it was aborted before the start", async () => {
   const { agent } = scriptedAgent([[{ wait: never }]]);
   const task = await runTask(agent, "Go.", { signal: AbortSignal.abort() });
   expect((await task.result).status).toBe("canceled");

@@ -10,7 +10,7 @@ import {
 import {
   reduce,
   emptyTree,
-  taskView,
+  buildTaskView,
   validateLog,
   type LogRow,
   type OutputItem,
@@ -20,10 +20,10 @@ import {
 import type { ResponsesRequest } from "@deltawire/wire";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { entryOf } from "../src/log/private-parts.ts";
-import { scriptedModel, type Saying } from "./scripted-model.ts";
+import { parseLogRow } from "../src/log/private-records.ts";
+import { scriptedModel, type ScriptStep } from "./scripted-model.ts";
 
-/** A log of a process that ends after so many batches: what comes later is never kept, and nobody hears that it is not. */
+/** A log that stops storing after some batches without an error, as if the process had crashed. */
 class MortalLog extends MemoryLog {
   batches = 0;
   readonly #life: number;
@@ -49,14 +49,18 @@ class MortalLog extends MemoryLog {
   }
 }
 
-interface World {
+interface ToolRuns {
   /** How often each tool was run, by any process. */
-  ran: Record<string, number>;
+  counts: Record<string, number>;
   keys: Set<string>;
 }
 
-function agentOf(world: World, pause: () => Promise<unknown>): Agent {
-  const counted = (name: string, effect: "pure" | "idempotent" | "once", more: object = {}) =>
+function createAgent(toolRuns: ToolRuns, pause: () => Promise<unknown>): Agent {
+  const createCountingTool = (
+    name: string,
+    effect: "pure" | "idempotent" | "once",
+    more: object = {},
+  ) =>
     defineTool({
       name,
       description: name,
@@ -64,8 +68,8 @@ function agentOf(world: World, pause: () => Promise<unknown>): Agent {
       parallel: true,
       ...more,
       run: async (_input, { idempotencyKey, stream }) => {
-        world.ran[name] = (world.ran[name] ?? 0) + 1;
-        world.keys.add(`${name} ${idempotencyKey}`);
+        toolRuns.counts[name] = (toolRuns.counts[name] ?? 0) + 1;
+        toolRuns.keys.add(`${name} ${idempotencyKey}`);
         stream.text(`${name} begins`, { id: name });
         await pause();
         const image = stream.image();
@@ -82,24 +86,27 @@ function agentOf(world: World, pause: () => Promise<unknown>): Agent {
     name: "helper",
     description: "helps",
     instructions: "You are the helper.",
-    model: scriptedModel(says, pause),
-    tools: [counted("look", "pure"), counted("send", "once", { approval: "ask always" })],
+    model: scriptedModel(script, pause),
+    tools: [
+      createCountingTool("look", "pure"),
+      createCountingTool("send", "once", { approval: "ask_always" }),
+    ],
   });
   return defineAgent({
     name: "main",
     instructions: "You are the main agent.",
-    model: scriptedModel(says, pause),
+    model: scriptedModel(script, pause),
     tools: [
-      counted("read", "pure"),
-      counted("put", "idempotent"),
-      counted("pay", "once", { approval: { call: "ask always", result: "always" } }),
+      createCountingTool("read", "pure"),
+      createCountingTool("put", "idempotent"),
+      createCountingTool("pay", "once", { approval: { call: "ask_always", result: "always" } }),
     ],
     agents: [helper],
   });
 }
 
-/** What the model says follows from what it is told, so that it says the same again. */
-function says({ instructions, input }: ResponsesRequest): Saying[] {
+/** The output of the model depends only on its input, so that it is the same after a crash. */
+function script({ instructions, input }: ResponsesRequest): ScriptStep[] {
   const results = (input as { type?: string }[]).filter(
     ({ type }) => type === "function_call_output",
   ).length;
@@ -119,24 +126,24 @@ function says({ instructions, input }: ResponsesRequest): Saying[] {
 }
 
 function approveAll(runtime: Runtime, id: string): () => void {
-  const asked = new Set<string>();
-  const look = (state: TaskTree | undefined): void => {
+  const requestedIds = new Set<string>();
+  const decidePending = (state: TaskTree | undefined): void => {
     for (const { approval_id, status } of state?.approvals ?? [])
-      if (status === "pending" && !asked.has(approval_id)) {
-        asked.add(approval_id);
+      if (status === "pending" && !requestedIds.has(approval_id)) {
+        requestedIds.add(approval_id);
         void setImmediate().then(() =>
           runtime.decide(approval_id, { decision: "approve", by: "test" }),
         );
       }
   };
-  look(runtime.live(id));
-  return runtime.subscribe(id, (_entries, state) => look(state));
+  decidePending(runtime.live(id));
+  return runtime.subscribe(id, () => decidePending(runtime.live(id)));
 }
 
-const whole = (state: TaskTree): OutputItem[] => taskView(state).output;
+const getOutput = (state: TaskTree): OutputItem[] => buildTaskView(state).output;
 
-/** Without ids and times, which are new each time, and without numbers, which go by what of a round is answered first. */
-function shape(items: readonly object[]): unknown {
+/** Removes ids and times, which differ in each run, and reference numbers, which depend on the order of results in a round. */
+function omitVaryingFields(items: readonly object[]): unknown {
   return JSON.parse(
     JSON.stringify(items, (key, value: unknown) =>
       ["id", "call_id", "child_task_ids", "duration_ms"].includes(key) ? undefined : value,
@@ -144,7 +151,7 @@ function shape(items: readonly object[]): unknown {
   );
 }
 
-/** How fast the model speaks and the log writes: it moves the boundaries of batches. */
+/** Speeds of the model and the log, which determine the boundaries of batches. */
 const timings = {
   "a slow model": { pause: () => setTimeout(1), delay: () => Promise.resolve() },
   "a fast model": { pause: () => Promise.resolve(), delay: () => Promise.resolve() },
@@ -152,73 +159,78 @@ const timings = {
 } as const;
 type Timing = (typeof timings)[keyof typeof timings];
 
-interface Lived {
+interface Outcome {
   events: TaskEvent[];
-  world: World;
+  toolRuns: ToolRuns;
   batches: number;
 }
 
-/** One process after the other, each of which lives for so many batches; the last one as long as it takes. */
-async function lived(lives: readonly number[], { pause, delay }: Timing): Promise<Lived> {
-  const world: World = { ran: {}, keys: new Set() };
+/** Runs one process after another, each of which crashes after the given number of batches. The last one runs to the end. */
+async function runProcesses(
+  crashPoints: readonly number[],
+  { pause, delay }: Timing,
+): Promise<Outcome> {
+  const toolRuns: ToolRuns = { counts: {}, keys: new Set() };
   const blobs = new MemoryBlobs();
   const id = "task_1";
   let rows: LogRow[] = [];
-  for (const life of [...lives, Number.POSITIVE_INFINITY]) {
+  for (const life of [...crashPoints, Number.POSITIVE_INFINITY]) {
     const log = new MortalLog(life, delay);
-    if (rows.length > 0) await MemoryLog.prototype.append.call(log, id, rows.map(entryOf));
+    if (rows.length > 0) await MemoryLog.prototype.append.call(log, id, rows.map(parseLogRow));
     const runtime = new Runtime({
       blobs,
       log,
-      agentFor: () => agentOf(world, pause),
-      model: noModel,
+      agentFor: () => createAgent(toolRuns, pause),
+      getModel: noModel,
     });
-    const begun =
+    const starting =
       rows.length > 0 ? runtime.recover() : runtime.start({ agent: "main", input: "Go." }, id);
-    const done = begun.then(async () => {
+    const running = starting.then(async () => {
       approveAll(runtime, id);
-      while ((await log.unfinished()).length > 0) await setTimeout(1);
+      while ((await log.listUnfinished()).length > 0) await setTimeout(1);
       return "done" as const;
     });
-    const how = await Promise.race([done, log.died]);
+    const outcome = await Promise.race([running, log.died]);
     rows = await log.read(id, -1, 1e6);
-    if (how === "done")
+    if (outcome === "done")
       return {
         events: rows.map(({ json }) => JSON.parse(json) as TaskEvent),
-        world,
+        toolRuns,
         batches: log.batches,
       };
-    // Whatever the process still does, it does it in a world of its own: only what was durable came before.
+    // The crashed process may still run, but has no effect: its log stores nothing more.
     await setTimeout(2);
   }
-  throw new Error("the last process has ended too");
+  throw new Error("the last process must not crash");
 }
 
 function noModel(): never {
-  throw new Error("none");
+  throw new Error("no model is looked up in this test");
 }
 
-/** What is wrong with a run of several processes, if anything is. */
-async function wrongAfter(
-  lives: readonly number[],
+/** Returns the violated expectations of a run with several processes. */
+async function findProblems(
+  crashPoints: readonly number[],
   timing: Timing,
-  want: OutputItem[],
+  expectedOutput: OutputItem[],
 ): Promise<string[]> {
-  const { events, world } = await lived(lives, timing);
+  const { events, toolRuns } = await runProcesses(crashPoints, timing);
   const state = reduce(emptyTree, events);
-  const { pay = 0, send = 0 } = world.ran;
-  const broken = validateLog(events, { complete: true });
-  // Where a person has to say what was done, the result is what was said.
-  const same = events.some(isReconciliation) || equal(shape(whole(state)), shape(want));
+  const { pay = 0, send = 0 } = toolRuns.counts;
+  const logProblem = validateLog(events, { complete: true });
+  // After a reconciliation the result is the user's answer.
+  const isSameOutput =
+    events.some(isReconciliation) ||
+    equal(omitVaryingFields(getOutput(state)), omitVaryingFields(expectedOutput));
   return Object.entries({
-    [`the log is not legal: ${JSON.stringify(broken)}`]: broken !== undefined,
-    [`the task is ${taskView(state).status}`]: taskView(state).status !== "completed",
-    [`ran ${pay} and ${send} times`]: pay > 1 || send > 1,
-    "a tool ran under two keys": world.keys.size !== Object.keys(world.ran).length,
-    "the output is another": !same,
+    [`the log is invalid: ${JSON.stringify(logProblem)}`]: logProblem !== undefined,
+    [`the task is ${buildTaskView(state).status}`]: buildTaskView(state).status !== "completed",
+    [`pay ran ${pay} times, send ran ${send} times`]: pay > 1 || send > 1,
+    "a tool ran under two keys": toolRuns.keys.size !== Object.keys(toolRuns.counts).length,
+    "the output differs": !isSameOutput,
   })
-    .filter(([, isSo]) => isSo)
-    .map(([wrong]) => `${wrong}, after ${lives.join(", ")} batches`);
+    .filter(([, applies]) => applies)
+    .map(([problem]) => `${problem}, after ${crashPoints.join(", ")} batches`);
 }
 
 function equal(one: unknown, other: unknown): boolean {
@@ -229,22 +241,28 @@ function isReconciliation(event: TaskEvent): boolean {
   return event.type === "task.approval.requested" && event.approval.kind === "reconcile";
 }
 
-describe.each(Object.entries(timings))("with %s", (_name, timing) => {
-  test("a run that is cut after any batch is gone on with: nothing is lost, and a tool that may run once did", async () => {
-    const undisturbed = await lived([], timing);
-    const want = whole(reduce(emptyTree, undisturbed.events));
-    expect(undisturbed.world.ran).toEqual({ read: 1, put: 1, pay: 1, look: 1, send: 1 });
+describe.each(Object.entries(timings))("with %s,", (_name, timing) => {
+  test("a run interrupted after any batch is resumed without loss, and a tool with the effect once runs once", async () => {
+    const undisturbed = await runProcesses([], timing);
+    const expectedOutput = getOutput(reduce(emptyTree, undisturbed.events));
+    expect(undisturbed.toolRuns.counts).toEqual({
+      read: 1,
+      put: 1,
+      pay: 1,
+      look: 1,
+      send: 1,
+    });
     expect(undisturbed.batches).toBeGreaterThan(4);
     for (let life = 1; life < undisturbed.batches; life += 1)
-      expect(await wrongAfter([life], timing, want)).toEqual([]);
+      expect(await findProblems([life], timing, expectedOutput)).toEqual([]);
   }, 60_000);
 
-  test("so is one that is cut again and again", async () => {
-    const want = whole(reduce(emptyTree, (await lived([], timing)).events));
-    const lives = fc.array(fc.integer({ min: 1, max: 12 }), { minLength: 2, maxLength: 5 });
+  test("a run that is interrupted repeatedly is resumed each time", async () => {
+    const expectedOutput = getOutput(reduce(emptyTree, (await runProcesses([], timing)).events));
+    const crashPoints = fc.array(fc.integer({ min: 1, max: 12 }), { minLength: 2, maxLength: 5 });
     await fc.assert(
-      fc.asyncProperty(lives, async (cuts) => {
-        expect(await wrongAfter(cuts, timing, want)).toEqual([]);
+      fc.asyncProperty(crashPoints, async (cuts) => {
+        expect(await findProblems(cuts, timing, expectedOutput)).toEqual([]);
       }),
       { numRuns: 6 },
     );

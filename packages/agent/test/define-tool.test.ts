@@ -5,51 +5,54 @@ import { toolContext } from "./tool-context.ts";
 
 const context = toolContext();
 
-test("what a definition leaves out is filled in with what is safe", () => {
+test("defineTool fills in safe defaults", () => {
   const tool = defineTool({ name: "ping", description: "Answers.", run: () => "pong" });
   expect(tool).toMatchObject({
     name: "ping",
     parameters: { type: "object", properties: {} },
     effect: "once",
     approval: { call: "auto" },
-    anyArguments: true,
+    allowsAnyArguments: true,
     timeoutMs: 60_000,
     parallel: false,
   });
   expect(tool).not.toHaveProperty("allows");
   expect(tool).not.toHaveProperty("unmask");
-  // Its agent says when results are held.
+  // Without a result policy, the agent's applies.
   expect(tool).not.toHaveProperty("approval.result");
   expect(tool.check({})).toEqual({ ok: true, value: {} });
   expect(tool.run({}, context)).toBe("pong");
 });
 
-test("a pure tool may run beside others, unless it says otherwise", () => {
+test("pure tools run in parallel by default", () => {
   const pure = { name: "look", description: "", effect: "pure", run: () => 1 } as const;
   expect(defineTool(pure).parallel).toBe(true);
   expect(defineTool({ ...pure, parallel: false }).parallel).toBe(false);
 });
 
-test("an approval may be one word or two", () => {
+test("the approval of a tool is a policy for calls, or an object with policies for calls and results", () => {
   const base = { name: "act", description: "", run: () => 1 };
-  expect(defineTool({ ...base, approval: "ask once" }).approval).toEqual({
-    call: "ask once",
+  expect(defineTool({ ...base, approval: "ask_once" }).approval).toEqual({
+    call: "ask_once",
   });
-  expect(defineTool({ ...base, approval: { result: "on error" } }).approval).toEqual({
+  expect(defineTool({ ...base, approval: { result: "on_error" } }).approval).toEqual({
     call: "auto",
-    result: "on error",
+    result: "on_error",
   });
 });
 
-test.each(["a", "_x", "get-weather_2", "A".repeat(64)])("%s is a name", (name) => {
+test.each(["a", "_x", "get-weather_2", "A".repeat(64)])("%j is a valid tool name", (name) => {
   expect(defineTool({ name, description: "", run: () => 1 }).name).toBe(name);
 });
 
-test.each(["", "1st", "a.b", "a b", "-x", "é", "a\n", "A".repeat(65)])("%j is no name", (name) => {
-  expect(() => defineTool({ name, description: "", run: () => 1 })).toThrow(TypeError);
-});
+test.each(["", "1st", "a.b", "a b", "-x", "é", "a\n", "A".repeat(65)])(
+  "%j is not a valid tool name",
+  (name) => {
+    expect(() => defineTool({ name, description: "", run: () => 1 })).toThrow(TypeError);
+  },
+);
 
-test("a zod schema tells the model its JSON Schema, checks the input and transforms it", async () => {
+test("a zod schema is converted to JSON Schema for the model, and validates and transforms the input", async () => {
   const tool = defineTool({
     name: "weather",
     description: "",
@@ -95,12 +98,14 @@ const even: StandardSchema<{ even: number }> = {
     validate: async (value) => {
       const { even: number } = value as { even?: unknown };
       if (typeof number === "number" && number % 2 === 0) return { value: { even: number } };
-      return { issues: [{ message: "is odd", path: [{ key: "even" }] }, { message: "so no" }] };
+      return {
+        issues: [{ message: "is odd", path: [{ key: "even" }] }, { message: "not divisible" }],
+      };
     },
   },
 };
 
-test("any Standard Schema will do, also one that takes its time", async () => {
+test("any Standard Schema is accepted, including asynchronous ones", async () => {
   const parameters = { type: "object", properties: { even: { type: "number" } } };
   const tool = defineTool({
     name: "half",
@@ -114,33 +119,33 @@ test("any Standard Schema will do, also one that takes its time", async () => {
   expect(await tool.check({ even: 4, more: 1 })).toEqual({ ok: true, value: { even: 4 } });
   expect(await tool.check({ even: 5 })).toEqual({
     ok: false,
-    problems: ["even: is odd", "so no"],
+    problems: ["even: is odd", "not divisible"],
   });
   expect(tool.allows?.({ even: 4 })).toBe(true);
   expect(tool.allows?.({ even: 14 })).toBe(false);
 });
 
-test("a Standard Schema without a JSON Schema has to be given one", () => {
+test("a Standard Schema that cannot be converted to JSON Schema requires parameters", () => {
   expect(() => defineTool({ name: "half", description: "", input: even, run: () => 1 })).toThrow(
-    /^half: this schema of by-hand cannot tell its JSON Schema: give it as `parameters`/,
+    /^half: this by-hand schema cannot be converted to JSON Schema; pass the JSON Schema as `parameters`/,
   );
 });
 
-test("a schema that JSON Schema cannot say is refused with the reason", () => {
+test("a schema that JSON Schema cannot express is rejected with the reason", () => {
   const input = z.object({ when: z.date() });
   expect(() => defineTool({ name: "at", description: "", input, run: () => 1 })).toThrow(
-    /^at: this schema of zod cannot be told as JSON Schema \(.*Date.*\)/,
+    /^at: this zod schema cannot be converted to JSON Schema \(.*Date.*\)/,
   );
 });
 
-test("the input of a tool is an object", () => {
+test("the input schema of a tool must describe an object", () => {
   const input = z.string();
   expect(() => defineTool({ name: "say", description: "", input, run: () => 1 })).toThrow(
-    'say: the input of a tool must be an object, and not "string"',
+    'say: the input schema of a tool must have the type "object", got "string"',
   );
 });
 
-test("a JSON Schema checks too, and what the tool takes may be said by its type", async () => {
+test("a JSON Schema validates the input, whose type can be given as a type parameter", async () => {
   const tool = defineTool<{ city: string }>({
     name: "weather",
     description: "",
@@ -155,41 +160,51 @@ test("a JSON Schema checks too, and what the tool takes may be said by its type"
   });
   expect(await tool.check([])).toEqual({
     ok: false,
-    problems: ["expected an object, got a list"],
+    problems: ["expected an object, got an array"],
   });
 });
 
-test("a time limit is more than nothing", () => {
-  for (const timeout of [0, -1, Number.NaN])
-    expect(() => defineTool({ name: "x", description: "", timeout, run: () => 1 })).toThrow(
+test("the timeout of a tool must be greater than 0", () => {
+  for (const timeoutMs of [0, -1, Number.NaN])
+    expect(() => defineTool({ name: "x", description: "", timeoutMs, run: () => 1 })).toThrow(
       TypeError,
     );
 });
 
-test("the names of the runtime's own tools are not given away", () => {
+test("the names of built-in tools are reserved", () => {
   for (const name of ["ask_for_help", "read_result"])
     expect(() => defineTool({ name, description: "", run: () => 1 })).toThrow(
-      new TypeError(`"${name}" is the name of a tool that every agent may have: take another`),
+      new TypeError(`"${name}" is the name of a built-in tool; choose another name`),
     );
 });
 
 test.each<[string, object, string]>([
-  ["no name", { name: undefined }, "the tool's name"],
+  ["no name", { name: undefined }, "invalid tool name"],
   ["no description", { description: undefined }, "the description of the tool act"],
-  ["nothing to run", { run: undefined }, "the tool act needs a function run"],
-  ["an effect that is none", { effect: "twice" }, '"pure", "idempotent", "once", not "twice"'],
-  ["an approval that is none", { approval: "ask" }, '"ask once", "ask always", not "ask"'],
-  ["an approval of nothing", { approval: null }, "not null"],
-  ["a policy of results that is none", { approval: { result: "ask" } }, '"on error"'],
-  ["a policy of what nobody asks about", { approval: { results: "always" } }, 'no "results"'],
-])("a tool with %s is refused where it is defined", (_what, wrong, message) => {
-  const definition = { name: "act", description: "Acts.", run: () => 1, ...wrong };
+  ["no run function", { run: undefined }, "the tool act needs a run function"],
+  ["an invalid effect", { effect: "twice" }, '"pure", "idempotent", "once", got "twice"'],
+  ["an invalid approval policy", { approval: "ask" }, '"ask_once", "ask_always", got "ask"'],
+  ["a former approval policy", { approval: "ask once" }, '"ask once" was renamed to "ask_once"'],
+  [
+    "a former result policy",
+    { approval: { call: "ask_always", result: "on error" } },
+    '"on error" was renamed to "on_error"',
+  ],
+  ["null as the approval policy", { approval: null }, "got null"],
+  ["an invalid result policy", { approval: { result: "ask" } }, '"on_error"'],
+  [
+    "an unknown key in the approval policy",
+    { approval: { results: "always" } },
+    'unknown key "results"',
+  ],
+])("defineTool throws for a tool with %s", (_what, overrides, message) => {
+  const definition = { name: "act", description: "Acts.", run: () => 1, ...overrides };
   const define = (): unknown => defineTool(definition as ToolDefinition<unknown>);
   expect(define).toThrow(TypeError);
   expect(define).toThrow(message);
 });
 
-test("a JSON Schema that cannot be fully checked is refused", () => {
+test("a JSON Schema that cannot be checked completely is rejected", () => {
   const define = (input: ToolDefinition<unknown>["input"]) => () =>
     defineTool({ name: "say", description: "", input: input ?? {}, run: () => 1 });
   expect(define({ properties: { a: { $ref: "#/$defs/missing" } } })).toThrow(

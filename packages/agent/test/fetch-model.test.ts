@@ -1,33 +1,33 @@
 import type { ServerResponse } from "node:http";
-import { fetchModel, ModelError, type FetchModelOptions } from "@deltawire/agent";
+import { createFetchModel, ModelError, type FetchModelOptions } from "@deltawire/agent";
 import type { JsonObject } from "@deltawire/wire";
 import { afterEach, describe, expect, test } from "vitest";
 import {
   beginStream,
   chunk,
   event,
-  inPieces,
+  writeInChunks,
   modelServer,
-  refuse,
-  type Asked,
+  sendError,
+  type ReceivedRequest,
   type ModelServer,
 } from "./model-server.ts";
 
-const open: ModelServer[] = [];
+const servers: ModelServer[] = [];
 afterEach(async () => {
-  for (const one of open.splice(0)) await one.close();
+  for (const one of servers.splice(0)) await one.close();
 });
 
-async function server(
-  script: (asked: Asked, response: ServerResponse) => void | Promise<void>,
+async function startServer(
+  script: (received: ReceivedRequest, response: ServerResponse) => void | Promise<void>,
 ): Promise<ModelServer> {
   const one = await modelServer(script);
-  open.push(one);
+  servers.push(one);
   return one;
 }
 
 const key = "sk-secret-0123456789";
-const never = new AbortController().signal;
+const neverAborted = new AbortController().signal;
 const hello = {
   model: "m",
   input: "Hello",
@@ -41,18 +41,21 @@ const hello = {
 };
 
 type Speaks = FetchModelOptions["speaks"];
-const modelOf = (url: string, more: Partial<FetchModelOptions> = {}) =>
-  fetchModel({ baseUrl: url, apiKey: key, speaks: "chat", ...more });
+const createModel = (url: string, more: Partial<FetchModelOptions> = {}) =>
+  createFetchModel({ baseUrl: url, apiKey: key, speaks: "chat", ...more });
 
-async function told(url: string, more: Partial<FetchModelOptions> = {}): Promise<JsonObject[]> {
+async function collectEvents(
+  url: string,
+  more: Partial<FetchModelOptions> = {},
+): Promise<JsonObject[]> {
   const events: JsonObject[] = [];
-  for await (const batch of modelOf(url, more).stream(hello, never))
+  for await (const batch of createModel(url, more).stream(hello, neverAborted))
     for (const one of batch) events.push(one as JsonObject);
   return events;
 }
 
-/** The response that the last event tells, with what matters of its items. */
-function answerOf(events: readonly JsonObject[]): JsonObject {
+/** Returns the response of the last event with the relevant fields of its items. */
+function findAnswer(events: readonly JsonObject[]): JsonObject {
   const last = events.at(-1) ?? {};
   const response = last["response"] as JsonObject;
   const output = response["output"] as JsonObject[];
@@ -67,8 +70,8 @@ function answerOf(events: readonly JsonObject[]): JsonObject {
   };
 }
 
-const failing = (url: string, more: Partial<FetchModelOptions> = {}): Promise<ModelError> =>
-  told(url, more).then(
+const catchModelError = (url: string, more: Partial<FetchModelOptions> = {}): Promise<ModelError> =>
+  collectEvents(url, more).then(
     () => expect.fail("it was answered"),
     (error: unknown) => {
       expect(error).toBeInstanceOf(ModelError);
@@ -79,8 +82,8 @@ const failing = (url: string, more: Partial<FetchModelOptions> = {}): Promise<Mo
 const call = (index: number, fields: JsonObject): JsonObject =>
   chunk({ tool_calls: [{ index, ...fields }] });
 
-/** Two calls under one id, arguments in pieces, a name on every delta, and a finish that says nothing of calls. */
-const messyChat = [
+/** Two calls with the same id, split arguments, a name in every delta, and a finish reason that ignores the calls. */
+const irregularChunks = [
   chunk({ role: "assistant", reasoning_content: "Hmm, " }),
   chunk({ reasoning_content: "ünïcode 🦊." }),
   chunk({ content: "Let me look." }),
@@ -95,7 +98,7 @@ const messyChat = [
     usage: { prompt_tokens: 7, completion_tokens: 5, total_tokens: 12 },
   },
 ];
-const chatText = messyChat.map(event).join("") + event("[DONE]");
+const chatText = irregularChunks.map(event).join("") + event("[DONE]");
 
 const item = { id: "msg_1", type: "message", role: "assistant" };
 const callItem = { id: "fc_1", type: "function_call", call_id: "call_1", name: "look" };
@@ -114,7 +117,7 @@ const doneItems = [
   { ...item, status: "completed", content: [text("Let me look. 🦊")] },
   { ...callItem, status: "completed", arguments: '{"at":"Paris"}' },
 ];
-/** Items that are never announced, an item twice, numbers out of order, and lines that are no events. */
+/** Items without `added` events, a repeated item, unordered sequence numbers, and lines that are not events. */
 const responsesEvents: JsonObject[] = [
   { type: "response.created", response: responseOf("in_progress", []) },
   { type: "ping" },
@@ -149,15 +152,15 @@ const responsesText = responsesEvents
   .map((each) => event({ ...each, sequence_number: 3 }))
   .join("");
 
-describe.each([1, 7, 100_000])("in packets of %i bytes,", (size) => {
-  test("a messy Chat stream is whole: every call has an id of its own and can be run", async () => {
-    const { url, asked } = await server(async (_asked, response) => {
+describe.each([1, 7, 100_000])("in chunks of %i bytes,", (size) => {
+  test("an irregular Chat stream is repaired: every call has a unique id and can be run", async () => {
+    const { url, requests } = await startServer(async (_asked, response) => {
       beginStream(response);
-      await inPieces(response, chatText, size);
+      await writeInChunks(response, chatText, size);
       response.end();
     });
-    const events = await told(url);
-    expect(answerOf(events)).toEqual({
+    const events = await collectEvents(url);
+    expect(findAnswer(events)).toEqual({
       type: "response.completed",
       error: null,
       items: [
@@ -173,21 +176,21 @@ describe.each([1, 7, 100_000])("in packets of %i bytes,", (size) => {
       ],
     });
     expect(events.map((each) => each["sequence_number"])).toEqual(events.map((_, at) => at));
-    expect(asked[0]).toMatchObject({
+    expect(requests[0]).toMatchObject({
       path: "/v1/chat/completions",
       headers: { authorization: `Bearer ${key}` },
       body: { model: "m", stream: true, messages: [{ role: "user", content: "Hello" }] },
     });
   });
 
-  test("a messy Responses stream is whole: every item once, events numbered from 0", async () => {
-    const { url, asked } = await server(async (_asked, response) => {
+  test("an irregular Responses stream is repaired: every item occurs once, and events are numbered from 0", async () => {
+    const { url, requests } = await startServer(async (_asked, response) => {
       beginStream(response);
-      await inPieces(response, responsesText, size);
+      await writeInChunks(response, responsesText, size);
       response.end();
     });
-    const events = await told(url, { speaks: "responses" });
-    expect(answerOf(events)).toEqual({
+    const events = await collectEvents(url, { speaks: "responses" });
+    expect(findAnswer(events)).toEqual({
       type: "response.completed",
       error: null,
       items: [
@@ -198,7 +201,7 @@ describe.each([1, 7, 100_000])("in packets of %i bytes,", (size) => {
     expect(events.filter(({ type }) => type === "response.output_item.added")).toHaveLength(2);
     expect(events.filter(({ type }) => type === "response.output_item.done")).toHaveLength(2);
     expect(events.map((each) => each["sequence_number"])).toEqual(events.map((_, at) => at));
-    expect(asked[0]).toMatchObject({
+    expect(requests[0]).toMatchObject({
       path: "/v1/responses",
       body: { model: "m", stream: true, store: false, input: "Hello" },
     });
@@ -206,7 +209,7 @@ describe.each([1, 7, 100_000])("in packets of %i bytes,", (size) => {
 });
 
 test.each<[Speaks, string]>([
-  ["chat", messyChat.slice(0, 5).map(event).join("")],
+  ["chat", irregularChunks.slice(0, 5).map(event).join("")],
   [
     "responses",
     [
@@ -223,17 +226,17 @@ test.each<[Speaks, string]>([
       .join(""),
   ],
 ])(
-  "a %s stream that is cut ends in response.failed, and a call that was cut is incomplete",
-  async (speaks, half) => {
-    for (const how of ["ends", "breaks"] as const) {
-      const { url } = await server((_asked, response) => {
+  "a truncated %s stream ends with response.failed, and its partial call is incomplete",
+  async (speaks, partialStream) => {
+    for (const ending of ["ends", "breaks"] as const) {
+      const { url } = await startServer((_asked, response) => {
         beginStream(response);
-        response.write(half, () => {
-          if (how === "ends") response.end();
+        response.write(partialStream, () => {
+          if (ending === "ends") response.end();
           else setTimeout(() => response.destroy(), 20);
         });
       });
-      const answer = answerOf(await told(url, { speaks }));
+      const answer = findAnswer(await collectEvents(url, { speaks }));
       expect(answer).toMatchObject({
         type: "response.failed",
         error: { code: "upstream_stream_truncated" },
@@ -245,110 +248,115 @@ test.each<[Speaks, string]>([
   },
 );
 
-test("a server that finishes and never closes has a second; the usage it sent counts", async () => {
-  const { url, asked } = await server((_asked, response) => {
+test("a connection that the server does not close after the last chunk is closed after a second, and the reported usage counts", async () => {
+  const { url, requests } = await startServer((_asked, response) => {
     beginStream(response);
-    response.write(messyChat.map(event).join(""));
+    response.write(irregularChunks.map(event).join(""));
     const timer = setInterval(() => response.write(": still here\n\n"), 100);
     response.on("close", () => clearInterval(timer));
   });
   const began = performance.now();
-  const events = await told(url);
+  const events = await collectEvents(url);
   expect(performance.now() - began).toBeGreaterThan(900);
   expect(performance.now() - began).toBeLessThan(5000);
   expect(events.at(-1)).toMatchObject({
     type: "response.completed",
     response: { usage: { input_tokens: 7, output_tokens: 5 } },
   });
-  await asked[0]?.closed;
+  await requests[0]?.closed;
 });
 
-test("a server that falls silent is cut off, and one whose reader is slow is not", async () => {
-  const { url } = await server((_asked, response) => {
+test("the connection to a silent server is closed, but not if only the consumer is slow", async () => {
+  const { url } = await startServer((_asked, response) => {
     beginStream(response);
     response.write(event(chunk({ content: "Well" })));
   });
-  expect(answerOf(await told(url, { idleTimeoutMs: 100 }))).toMatchObject({
+  expect(findAnswer(await collectEvents(url, { idleTimeoutMs: 100 }))).toMatchObject({
     type: "response.failed",
     error: { code: "upstream_idle_timeout" },
   });
 
-  const fast = await server((_asked, response) => {
+  const fast = await startServer((_asked, response) => {
     beginStream(response);
     response.write(event(chunk({ content: "Well" })));
     setTimeout(() => response.end(event(chunk({}, "stop")) + event("[DONE]")), 20);
   });
   let last: unknown;
-  for await (const batch of modelOf(fast.url, { idleTimeoutMs: 500 }).stream(hello, never)) {
+  for await (const batch of createModel(fast.url, { idleTimeoutMs: 500 }).stream(
+    hello,
+    neverAborted,
+  )) {
     await new Promise((resolve) => setTimeout(resolve, 700));
     last = batch.at(-1)?.type;
   }
   expect(last).toBe("response.completed");
 });
 
-test("a server that never answers is a time-out that may pass", async () => {
-  const { url } = await server(() => undefined);
-  expect(await failing(url, { idleTimeoutMs: 50 })).toMatchObject({
+test("a server that never responds causes a retryable timeout", async () => {
+  const { url } = await startServer(() => undefined);
+  expect(await catchModelError(url, { idleTimeoutMs: 50 })).toMatchObject({
     code: "upstream_timeout",
     retryable: true,
   });
 });
 
-test("an abort before the first byte ends the stream and frees the connection", async () => {
-  const { url, asked } = await server(() => undefined);
+test("aborting before the first byte ends the stream and closes the connection", async () => {
+  const { url, requests } = await startServer(() => undefined);
   const leave = new AbortController();
-  const ran = modelOf(url).stream(hello, leave.signal)[Symbol.asyncIterator]().next();
-  await expect.poll(() => asked.length, { timeout: 5000 }).toBe(1);
+  const ran = createModel(url).stream(hello, leave.signal)[Symbol.asyncIterator]().next();
+  await expect.poll(() => requests.length, { timeout: 5000 }).toBe(1);
   leave.abort();
   expect(await ran).toEqual({ done: true, value: undefined });
-  await asked[0]?.closed;
+  await requests[0]?.closed;
 });
 
-test("an abort in mid-stream ends the stream without another event and frees the connection", async () => {
-  const { url, asked } = await server((_asked, response) => {
+test("aborting during the stream ends it without another event and closes the connection", async () => {
+  const { url, requests } = await startServer((_asked, response) => {
     beginStream(response);
     response.write(event(chunk({ content: "Well" })));
   });
   const leave = new AbortController();
   const types: unknown[] = [];
-  for await (const batch of modelOf(url).stream(hello, leave.signal)) {
+  for await (const batch of createModel(url).stream(hello, leave.signal)) {
     types.push(...batch.map(({ type }) => type));
     setTimeout(() => leave.abort(), 20);
   }
   expect(types.at(-1)).toBe("response.output_text.delta");
-  await asked[0]?.closed;
+  await requests[0]?.closed;
 });
 
-test("whoever stops reading early frees the connection", async () => {
-  const { url, asked } = await server((_asked, response) => {
+test("the connection is closed when the consumer stops reading early", async () => {
+  const { url, requests } = await startServer((_asked, response) => {
     beginStream(response);
     response.write(event(chunk({ content: "Well" })));
   });
-  for await (const batch of modelOf(url).stream(hello, never)) if (batch.length > 0) break;
-  expect(asked).toHaveLength(1);
-  await asked[0]?.closed;
+  for await (const batch of createModel(url).stream(hello, neverAborted))
+    if (batch.length > 0) break;
+  expect(requests).toHaveLength(1);
+  await requests[0]?.closed;
 });
 
-test("a signal that was aborted before asks nobody", async () => {
-  const { url, asked } = await server(() => undefined);
+test("no request is sent if the signal is already aborted", async () => {
+  const { url, requests } = await startServer(() => undefined);
   const batches: unknown[] = [];
-  for await (const batch of modelOf(url).stream(hello, AbortSignal.abort())) batches.push(batch);
-  expect([batches, asked]).toEqual([[], []]);
+  for await (const batch of createModel(url).stream(hello, AbortSignal.abort()))
+    batches.push(batch);
+  expect([batches, requests]).toEqual([[], []]);
 });
 
-test("a connection is used again after a whole reply", async () => {
-  const { url, connections } = await server((_asked, response) => {
+test("the connection is reused after a complete reply", async () => {
+  const { url, connections } = await startServer((_asked, response) => {
     beginStream(response);
     response.end(chatText);
   });
   for (let round = 0; round < 3; round += 1) {
-    await told(url);
+    await collectEvents(url);
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
   expect(connections()).toBe(1);
 });
 
-const refusals: [string, number, unknown, { code: string; retryable: boolean }][] = [
+const rejections: [string, number, unknown, { code: string; retryable: boolean }][] = [
   [
     "a prompt that is too long",
     400,
@@ -362,27 +370,27 @@ const refusals: [string, number, unknown, { code: string; retryable: boolean }][
     { code: "rate_limit_exceeded", retryable: true },
   ],
   [
-    "no more money",
+    "an exhausted quota",
     429,
     { message: "You exceeded your current quota", code: "insufficient_quota" },
     { code: "insufficient_quota", retryable: false },
   ],
-  ["an overload", 503, "busy", { code: "server_is_overloaded", retryable: true }],
+  ["an overloaded server", 503, "busy", { code: "server_is_overloaded", retryable: true }],
   ["a broken server", 500, { message: "oops" }, { code: "upstream_error", retryable: true }],
   [
-    "a code of its own",
+    "a provider-specific error code",
     400,
     { message: "no such model", code: "model_not_found" },
     { code: "model_not_found", retryable: false },
   ],
-  ["bad words", 422, { message: "no" }, { code: "upstream_refused", retryable: false }],
+  ["an invalid request", 422, { message: "no" }, { code: "upstream_rejected", retryable: false }],
 ];
 
-test.each(refusals)(
-  "%s is told by its code, with the provider's words",
+test.each(rejections)(
+  "%s is reported with its code and the provider's message",
   async (_name, status, error, expected) => {
-    const { url } = await server((_asked, response) => refuse(response, status, error));
-    const failure = await failing(url);
+    const { url } = await startServer((_asked, response) => sendError(response, status, error));
+    const failure = await catchModelError(url);
     expect({ code: failure.code, retryable: failure.retryable }).toEqual(expected);
     const { message } = Object(error) as { message?: string };
     expect(failure.message).toContain(message ?? "busy");
@@ -390,65 +398,65 @@ test.each(refusals)(
 );
 
 test.each<Speaks>(["chat", "responses"])(
-  "an error instead of a %s reply is a refusal",
+  "an error body instead of a stream is a rejection, with the API %s",
   async (speaks) => {
     const error = { message: "prompt is too long", type: "invalid_request_error" };
-    const { url } = await server((_asked, response) => {
+    const { url } = await startServer((_asked, response) => {
       beginStream(response);
       response.end(event(speaks === "chat" ? { error } : { type: "error", error }));
     });
-    expect(await failing(url, { speaks })).toMatchObject({
+    expect(await catchModelError(url, { speaks })).toMatchObject({
       code: "context_length_exceeded",
       retryable: false,
     });
   },
 );
 
-test("a reply that says nothing at all may be something the next time", async () => {
-  const { url } = await server((_asked, response) => {
+test("an empty reply is a retryable error", async () => {
+  const { url } = await startServer((_asked, response) => {
     beginStream(response);
     response.end();
   });
-  expect(await failing(url)).toMatchObject({ code: "upstream_error", retryable: true });
+  expect(await catchModelError(url)).toMatchObject({ code: "upstream_error", retryable: true });
 });
 
-test("a server that is not there is told with its address", async () => {
+test("an unreachable server is reported with its URL", async () => {
   const { url, close } = await modelServer(() => undefined);
   await close();
-  const failure = await failing(url);
+  const failure = await catchModelError(url);
   expect(failure).toMatchObject({ code: "upstream_unreachable", retryable: true });
   expect(failure.message).toContain(url);
 });
 
 test("a redirect is not followed", async () => {
-  const other = await server(() => undefined);
-  const { url } = await server((_asked, response) =>
-    refuse(response, 307, {}, { location: `${other.url}/chat/completions` }),
+  const other = await startServer(() => undefined);
+  const { url } = await startServer((_asked, response) =>
+    sendError(response, 307, {}, { location: `${other.url}/chat/completions` }),
   );
-  expect(await failing(url)).toMatchObject({ code: "upstream_redirect", retryable: false });
-  expect(other.asked).toEqual([]);
+  expect(await catchModelError(url)).toMatchObject({ code: "upstream_redirect", retryable: false });
+  expect(other.requests).toEqual([]);
 });
 
-test("no secret is in any message, wherever the provider or the network has put it", async () => {
+test("no error contains a secret, wherever the provider or the network put it", async () => {
   const header = "header-secret-0123";
   const secrets = [key, header, "query-secret-0123"];
-  const said = (): unknown => ({ message: `bad key ${secrets.join(" ")}`, code: `no_${key}` });
+  const errorBody = (): unknown => ({ message: `bad key ${secrets.join(" ")}`, code: `no_${key}` });
   const scripts: ((response: ServerResponse) => void)[] = [
-    (response) => refuse(response, 401, said()),
-    (response) => refuse(response, 302, {}, { location: `http://else.where/${key}` }),
+    (response) => sendError(response, 401, errorBody()),
+    (response) => sendError(response, 302, {}, { location: `http://else.where/${key}` }),
     (response) => {
       beginStream(response);
-      response.end(event({ error: said() }));
+      response.end(event({ error: errorBody() }));
     },
     (response) => {
       beginStream(response);
       response.write(event(chunk({ content: "Well" })));
-      setTimeout(() => response.end(event({ error: said() })), 20);
+      setTimeout(() => response.end(event({ error: errorBody() })), 20);
     },
   ];
   for (const script of scripts) {
-    const { url } = await server((_asked, response) => script(response));
-    const outcome = await told(`${url}?api_key=query-secret-0123`, {
+    const { url } = await startServer((_asked, response) => script(response));
+    const outcome = await collectEvents(`${url}?api_key=query-secret-0123`, {
       headers: { "x-api-key": header },
     }).catch((error: unknown) => [
       (error as Error).message,
@@ -458,26 +466,26 @@ test("no secret is in any message, wherever the provider or the network has put 
     const text = JSON.stringify(outcome);
     for (const secret of secrets) expect(text).not.toContain(secret);
   }
-  const broken = await failing("http://127.0.0.1:1", { apiKey: `${key}\n` });
+  const broken = await catchModelError("http://127.0.0.1:1", { apiKey: `${key}\n` });
   expect(`${broken.message} ${String(broken.cause)}`).not.toContain(key);
 });
 
-test("a question that a wire cannot ask is refused without asking", async () => {
-  const { url, asked } = await server(() => undefined);
-  const stream = modelOf(url).stream(
+test("a request that the wire cannot express is rejected without being sent", async () => {
+  const { url, requests } = await startServer(() => undefined);
+  const stream = createModel(url).stream(
     { model: "m", previous_response_id: "resp_1", input: "x" },
-    never,
+    neverAborted,
   );
   await expect(stream[Symbol.asyncIterator]().next()).rejects.toMatchObject({
     name: "ModelError",
     code: "unsupported",
   });
-  expect(asked).toEqual([]);
+  expect(requests).toEqual([]);
 });
 
-test("what a Chat server needs back comes back to it, and to no other", async () => {
+test("a reasoning signature of a Chat server is sent back to that server and to no other", async () => {
   const signature = { google: { thought_signature: "c2lnbmF0dXJl" } };
-  const script = (_asked: Asked, response: ServerResponse): void => {
+  const script = (_asked: ReceivedRequest, response: ServerResponse): void => {
     beginStream(response);
     response.write(
       event(
@@ -490,9 +498,9 @@ test("what a Chat server needs back comes back to it, and to no other", async ()
     );
     response.end(event(chunk({}, "tool_calls")) + event("[DONE]"));
   };
-  const first = await server(script);
-  const second = await server(script);
-  const last = (await told(first.url)).at(-1) as { response: { output: JsonObject[] } };
+  const first = await startServer(script);
+  const second = await startServer(script);
+  const last = (await collectEvents(first.url)).at(-1) as { response: { output: JsonObject[] } };
   const { output } = last.response;
   const input = [
     { role: "user" as const, content: "Hello" },
@@ -500,7 +508,7 @@ test("what a Chat server needs back comes back to it, and to no other", async ()
     { type: "function_call_output" as const, call_id: "call_1", output: "a city" },
   ];
   for (const { url } of [first, second])
-    for await (const _ of modelOf(url).stream({ ...hello, input }, never));
-  expect(JSON.stringify(first.asked.at(-1)?.body)).toContain("c2lnbmF0dXJl");
-  expect(JSON.stringify(second.asked.at(-1)?.body)).not.toContain("c2lnbmF0dXJl");
+    for await (const _ of createModel(url).stream({ ...hello, input }, neverAborted));
+  expect(JSON.stringify(first.requests.at(-1)?.body)).toContain("c2lnbmF0dXJl");
+  expect(JSON.stringify(second.requests.at(-1)?.body)).not.toContain("c2lnbmF0dXJl");
 });

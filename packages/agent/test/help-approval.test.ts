@@ -2,25 +2,25 @@ import { defineAgent, type Agent } from "@deltawire/agent";
 import { describe, expect, test } from "vitest";
 import {
   decide,
-  ended,
-  question,
-  recovered,
-  resultsIn,
+  waitForEnd,
+  waitForApproval,
+  recoverTask,
+  filterResults,
   scriptedAgent,
   start,
-  toldResults,
-  type Started,
-} from "./run-kit.ts";
+  getSentResults,
+  type StartedTask,
+} from "./runtime-fixture.ts";
 import { scriptedModel, type ScriptedModel } from "./scripted-model.ts";
 
-const said = "What anna found.";
+const findings = "What anna found.";
 
 /** An agent that asks anna once, and then answers. */
-function asking(helpApproval: Agent["helpApproval"]): { agent: Agent; model: ScriptedModel } {
+function createCaller(helpApproval: Agent["helpApproval"]): { agent: Agent; model: ScriptedModel } {
   const anna = defineAgent({
     name: "anna",
     instructions: "",
-    model: scriptedModel([[{ text: said }]]),
+    model: scriptedModel([[{ text: findings }]]),
   });
   return scriptedAgent(
     ({ input }) =>
@@ -31,40 +31,40 @@ function asking(helpApproval: Agent["helpApproval"]): { agent: Agent; model: Scr
   );
 }
 
-describe("a person is asked", () => {
-  test("before another agent is, where the agent says so", async () => {
-    const { agent, model } = asking({ call: "ask always", result: "never" });
+describe("an approval is requested", () => {
+  test("before a sub-agent is called, if the agent's policy requires it", async () => {
+    const { agent, model } = createCaller({ call: "ask_always", result: "never" });
     const started = await start(agent);
-    expect(await question(started)).toMatchObject({ kind: "call", tool: "ask_for_help" });
+    expect(await waitForApproval(started)).toMatchObject({ kind: "call", tool: "ask_for_help" });
     await decide(started, { decision: "deny", reason: "not her" });
-    const { state } = await ended(started);
+    const { state } = await waitForEnd(started);
     expect(Object.keys(state.tasks)).toEqual([started.id]);
-    expect(toldResults(model, 1)).toEqual(["The user refused this call: not her"]);
+    expect(getSentResults(model, 1)).toEqual(["The user denied this call: not her"]);
   });
 
   const held = { call: "auto", result: "always" } as const;
 
-  test("before its answer is told on; what people see of it stays", async () => {
-    const { agent, model } = asking(held);
+  test("before the model receives a sub-agent's answer, which users can already see", async () => {
+    const { agent, model } = createCaller(held);
     const started = await start(agent);
-    expect(await question(started)).toMatchObject({ kind: "result", tool: "ask_for_help" });
+    expect(await waitForApproval(started)).toMatchObject({ kind: "result", tool: "ask_for_help" });
     await decide(started, { decision: "redact", replacement: "She found something." });
-    const { view } = await ended(started);
-    expect(toldResults(model, 1)).toEqual(["She found something."]);
-    expect(JSON.stringify(resultsIn(view.output))).toContain(said);
+    const { view } = await waitForEnd(started);
+    expect(getSentResults(model, 1)).toEqual(["She found something."]);
+    expect(JSON.stringify(filterResults(view.output))).toContain(findings);
   });
 
   test.each([
-    ["approve", said],
-    ["deny", "The call was run, but the user does not show you its result."],
-  ] as const)("and the answer waits through a crash: %s", async (decision, told) => {
-    const left: Started = await start(asking(held).agent);
-    await question(left);
+    ["approve", findings],
+    ["deny", "The call was run, but the user withheld its result."],
+  ] as const)("and the answer waits through a crash: %s", async (decision, expected) => {
+    const left: StartedTask = await start(createCaller(held).agent);
+    await waitForApproval(left);
     await left.runtime.close();
-    const { agent, model } = asking(held);
-    const next = await recovered(agent, left);
+    const { agent, model } = createCaller(held);
+    const next = await recoverTask(agent, left);
     await decide(next, { decision });
-    await ended(next);
-    expect(toldResults(model, 0)).toEqual([told]);
+    await waitForEnd(next);
+    expect(getSentResults(model, 0)).toEqual([expected]);
   });
 });

@@ -1,9 +1,9 @@
-/** Pages as they are found, each with the text that a reader should get. Addresses are relative to `pageAddress`. */
+/** Realistic pages, each with the expected text. URLs are relative to `pageAddress`. */
 export const pageAddress = new URL("https://pages.example/docs/a.html");
 
 export const htmlPages: readonly { name: string; html: string; text: string }[] = [
   {
-    name: "headings, lists, links, tables, code and pictures",
+    name: "headings, lists, links, tables, code and images",
     html: `<!doctype html><html><head><title>T</title><style>p > a {}</style>
       <script>if (a < b) document.write("<p>no</p>")</script></head>
       <body><nav><a href="/">Home</a><nav>x</nav></nav>
@@ -34,12 +34,12 @@ k | v
 end`,
   },
   {
-    name: "a drawing without content",
+    name: "an SVG without content",
     html: `<p>Before <svg viewBox="0 0 1 1"/> after</p><p>Last</p>`,
     text: "Before after\n\nLast",
   },
   {
-    name: "a drawing with labels",
+    name: "an SVG with labels",
     html: `<p>Before</p><svg><title>Icon</title><text>label</text><path d="M0"/></svg><p>After</p>`,
     text: "Before\n\nAfter",
   },
@@ -81,7 +81,7 @@ end`,
     text: "♥ ∉ ∳ © 2026 AT&T 🚀 🚀 — Ā x",
   },
   {
-    name: "entities that are no characters",
+    name: "entities of invalid characters",
     html: "<p>&#0;&#xD800;&#99999999;",
     text: "\uFFFD\uFFFD\uFFFD",
   },
@@ -96,7 +96,7 @@ end`,
     text: "Text",
   },
   {
-    name: "comments of all forms",
+    name: "all forms of comments",
     html: "a<!-->b<!--->c<!-- - -- > -->d<!x>e<?y?>f",
     text: "abcdef",
   },
@@ -126,7 +126,7 @@ end`,
     text: "Term\nMeaning\nOther\nMore\n\n## Head\n\n### Sub\n\ntext",
   },
   {
-    name: "templates, choices and dialogs",
+    name: "templates, selects and dialogs",
     html: "<template><p>no</p></template><select><option>1<option>2</select><dialog>Cookies?</dialog><textarea>t</textarea><p>yes",
     text: "yes",
   },

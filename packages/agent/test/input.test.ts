@@ -1,51 +1,54 @@
 import { defineTool } from "@deltawire/agent";
 import { describe, expect, test } from "vitest";
 import {
-  ended,
+  waitForEnd,
   scriptedAgent,
   start,
-  textOfLog,
-  toldItems,
-  until,
-  type Started,
-} from "./run-kit.ts";
+  readLogText,
+  getSentItems,
+  waitUntil,
+  type StartedTask,
+} from "./runtime-fixture.ts";
 import type { ScriptedModel } from "./scripted-model.ts";
 
-/** What the user has said, as the model heard it in a round. */
-const heard = (model: ScriptedModel, round: number): (string | undefined)[] =>
-  toldItems(model, round)
+/** Returns the user's texts in the request of a round. */
+const listUserTexts = (model: ScriptedModel, round: number): (string | undefined)[] =>
+  getSentItems(model, round)
     .filter(({ role }) => role === "user")
     .map(({ content }) => content?.[0]?.text);
 
-const running = (started: Started) =>
-  until(started, ({ tasks }) => (tasks[started.id]?.executions.length ?? 0) > 0);
+const waitForToolStart = (started: StartedTask) =>
+  waitUntil(started, ({ tasks }) => (tasks[started.id]?.executions.length ?? 0) > 0);
 
-/** A tool that waits until it is told to end. */
-function waiting() {
-  const go = Promise.withResolvers<string>();
-  return { go, tool: defineTool({ name: "wait", description: "Waits.", run: () => go.promise }) };
+/** Creates a tool that runs until the test resolves `toolResult`. */
+function createWaitingTool() {
+  const toolResult = Promise.withResolvers<string>();
+  return {
+    toolResult,
+    tool: defineTool({ name: "wait", description: "Waits.", run: () => toolResult.promise }),
+  };
 }
 
-describe("a word while the task runs", () => {
-  test("to steer it is heard in the next round, behind the results", async () => {
-    const { go, tool } = waiting();
+describe("a user message to a running task", () => {
+  test('with delivery "steer" is sent in the next round, after the tool results', async () => {
+    const { toolResult, tool } = createWaitingTool();
     const { agent, model } = scriptedAgent([[{ call: "wait", args: {} }], [{ text: "Done." }]], {
       tools: [tool],
     });
     const started = await start(agent);
-    await running(started);
+    await waitForToolStart(started);
     expect(await started.runtime.input(started.id, "Hurry!", "steer")).toBe("added");
-    go.resolve("waited");
-    const { view } = await ended(started);
-    expect(model.asked).toHaveLength(2);
-    const types = toldItems(model, 1).map(({ type }) => type);
+    toolResult.resolve("waited");
+    const { view } = await waitForEnd(started);
+    expect(model.requests).toHaveLength(2);
+    const types = getSentItems(model, 1).map(({ type }) => type);
     expect(types).toEqual(["message", "function_call", "function_call_output", "message"]);
-    expect(heard(model, 1)).toEqual(["Go.", "Hurry!"]);
+    expect(listUserTexts(model, 1)).toEqual(["Go.", "Hurry!"]);
     expect(view.status).toBe("completed");
   });
 
-  test("that is queued is heard when the agent has answered", async () => {
-    const { go, tool } = waiting();
+  test('with delivery "queue" is sent after the agent has answered', async () => {
+    const { toolResult, tool } = createWaitingTool();
     const { agent, model } = scriptedAgent(
       [[{ call: "wait", args: {} }], [{ text: "Done." }], [{ text: "And more." }]],
       {
@@ -53,66 +56,66 @@ describe("a word while the task runs", () => {
       },
     );
     const started = await start(agent);
-    await running(started);
+    await waitForToolStart(started);
     await started.runtime.input(started.id, "And then?", "queue");
-    go.resolve("waited");
-    const { view } = await ended(started);
-    expect(model.asked).toHaveLength(3);
-    expect(heard(model, 1)).toEqual(["Go."]);
-    expect(heard(model, 2)).toEqual(["Go.", "And then?"]);
+    toolResult.resolve("waited");
+    const { view } = await waitForEnd(started);
+    expect(model.requests).toHaveLength(3);
+    expect(listUserTexts(model, 1)).toEqual(["Go."]);
+    expect(listUserTexts(model, 2)).toEqual(["Go.", "And then?"]);
     expect(view.output.filter(({ type }) => type === "message")).toHaveLength(2);
   });
 
-  test("that comes while the model gives its last answer is answered too", async () => {
-    const rest = Promise.withResolvers<void>();
+  test("that arrives during the final answer is sent in another round", async () => {
+    const answerMayEnd = Promise.withResolvers<void>();
     const { agent, model } = scriptedAgent([
-      [{ text: "One" }, { wait: rest.promise }],
+      [{ text: "One" }, { wait: answerMayEnd.promise }],
       [{ text: "Two." }],
     ]);
     const started = await start(agent);
-    await until(started, ({ tasks }) => JSON.stringify(tasks).includes("One"));
+    await waitUntil(started, ({ tasks }) => JSON.stringify(tasks).includes("One"));
     await started.runtime.input(started.id, "More!", "steer");
-    rest.resolve();
-    await ended(started);
-    expect(heard(model, 1)).toEqual(["Go.", "More!"]);
+    answerMayEnd.resolve();
+    await waitForEnd(started);
+    expect(listUserTexts(model, 1)).toEqual(["Go.", "More!"]);
   });
 
-  test("that comes while the last round without tools is spoken is answered too, without tools", async () => {
-    const rest = Promise.withResolvers<void>();
-    const { tool, go } = waiting();
-    go.resolve("waited");
+  test("that arrives during the last round without tools is answered without tools", async () => {
+    const answerMayEnd = Promise.withResolvers<void>();
+    const { tool, toolResult } = createWaitingTool();
+    toolResult.resolve("waited");
     const { agent, model } = scriptedAgent(
       [
         [{ call: "wait", args: {} }],
-        [{ text: "Enough" }, { wait: rest.promise }],
+        [{ text: "Enough" }, { wait: answerMayEnd.promise }],
         [{ text: "You are welcome." }],
       ],
       { tools: [tool], limits: { rounds: 1 } },
     );
     const started = await start(agent);
-    await until(started, ({ tasks }) => JSON.stringify(tasks).includes("Enough"));
+    await waitUntil(started, ({ tasks }) => JSON.stringify(tasks).includes("Enough"));
     await started.runtime.input(started.id, "Thanks!", "queue");
-    rest.resolve();
-    const { view } = await ended(started);
-    expect(model.asked.map(({ tool_choice }) => tool_choice)).toEqual(["auto", "none", "none"]);
+    answerMayEnd.resolve();
+    const { view } = await waitForEnd(started);
+    expect(model.requests.map(({ tool_choice }) => tool_choice)).toEqual(["auto", "none", "none"]);
     expect(JSON.stringify(view)).toContain("You are welcome.");
   });
 
-  test("keeps its pictures in the store", async () => {
-    const { go, tool } = waiting();
+  test("is logged without the bytes of its images, which the model receives", async () => {
+    const { toolResult, tool } = createWaitingTool();
     const { agent, model } = scriptedAgent([[{ call: "wait", args: {} }]], { tools: [tool] });
     const started = await start(agent);
-    await running(started);
+    await waitForToolStart(started);
     const url = "data:image/png;base64,iVBORw0KGgo=";
     await started.runtime.input(started.id, [{ type: "image_url", image_url: { url } }], "steer");
-    go.resolve("waited");
-    await ended(started);
-    expect(await textOfLog(started)).not.toContain("iVBORw0KGgo");
-    expect(JSON.stringify(model.asked[1]?.input)).toContain(url);
+    toolResult.resolve("waited");
+    await waitForEnd(started);
+    expect(await readLogText(started)).not.toContain("iVBORw0KGgo");
+    expect(JSON.stringify(model.requests[1]?.input)).toContain(url);
   });
 
-  test("may be said to a sub-agent", async () => {
-    const { go, tool } = waiting();
+  test("can be sent to a sub-agent", async () => {
+    const { toolResult, tool } = createWaitingTool();
     const { agent: anna, model } = scriptedAgent([[{ call: "wait", args: {} }]], {
       name: "anna",
       tools: [tool],
@@ -122,43 +125,43 @@ describe("a word while the task runs", () => {
       { agents: [anna] },
     );
     const started = await start(agent);
-    const state = await until(started, ({ tasks }) =>
+    const state = await waitUntil(started, ({ tasks }) =>
       Object.values(tasks).some(
         ({ info, executions }) => info.depth === 1 && executions.length > 0,
       ),
     );
     const child = Object.keys(state.tasks).find((id) => id !== started.id) ?? "";
     expect(await started.runtime.input(child, "Anna!", "steer")).toBe("added");
-    go.resolve("waited");
-    await ended(started);
-    expect(heard(model, 1)).toEqual(["Help.", "Anna!"]);
+    toolResult.resolve("waited");
+    await waitForEnd(started);
+    expect(listUserTexts(model, 1)).toEqual(["Help.", "Anna!"]);
   });
 
-  test("that waits for the end of a turn in which the model says nothing does not keep the task running", async () => {
-    const { go, tool } = waiting();
+  test("that is queued is sent after a round without output, and the task then ends", async () => {
+    const { toolResult, tool } = createWaitingTool();
     const { agent, model } = scriptedAgent(
       (_request, round) => (round === 0 ? [{ call: "wait", args: {} }] : []),
       { tools: [tool] },
     );
     const started = await start(agent);
-    await running(started);
+    await waitForToolStart(started);
     await started.runtime.input(started.id, "And then?", "queue");
-    go.resolve("waited");
-    await ended(started);
-    expect(model.asked).toHaveLength(2);
+    toolResult.resolve("waited");
+    await waitForEnd(started);
+    expect(model.requests).toHaveLength(2);
   });
 });
 
-test("after the end, and to a task that nobody knows, it is not added", async () => {
+test("a user message is not added to an ended or unknown task", async () => {
   const { agent } = scriptedAgent([[{ text: "Done." }]]);
   const started = await start(agent);
-  const { events } = await ended(started);
+  const { events } = await waitForEnd(started);
   expect(await started.runtime.input(started.id, "Hello?", "steer")).toBe("ended");
   expect(await started.runtime.input("task_none", "Hello?", "steer")).toBe("unknown");
-  expect((await ended(started)).events).toHaveLength(events.length);
+  expect((await waitForEnd(started)).events).toHaveLength(events.length);
 });
 
-test("what a task was asked is told where it is created, with addresses for bytes, and nothing of what came before", async () => {
+test("the created event of a task contains its input, with URLs instead of bytes, but not its history", async () => {
   const { agent: anna } = scriptedAgent([[{ text: "Here." }]], { name: "anna" });
   const { agent } = scriptedAgent(
     [[{ call: "ask_for_help", args: { name: "anna", prompt: "Look at it." } }]],
@@ -172,9 +175,9 @@ test("what a task was asked is told where it is created, with addresses for byte
     history: [{ type: "message", role: "user", content: "An old word." }],
     instructions: "A secret rule.",
   });
-  const { events } = await ended(started);
-  const created = events.filter((event) => event.type === "task.created");
-  expect(created.map(({ task }) => task["input"])).toEqual([
+  const { events } = await waitForEnd(started);
+  const createdEvents = events.filter((event) => event.type === "task.created");
+  expect(createdEvents.map(({ task }) => task["input"])).toEqual([
     [
       { type: "text", text: "What is this?" },
       {
@@ -184,5 +187,5 @@ test("what a task was asked is told where it is created, with addresses for byte
     ],
     [{ type: "text", text: "Look at it." }],
   ]);
-  expect(JSON.stringify(created)).not.toMatch(/An old word|A secret rule/);
+  expect(JSON.stringify(createdEvents)).not.toMatch(/An old word|A secret rule/);
 });

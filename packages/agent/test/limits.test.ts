@@ -1,19 +1,19 @@
 import { defineTool, runTask, type AgentDefinition } from "@deltawire/agent";
 import { describe, expect, test } from "vitest";
-import { limitsOf } from "../src/task/limits.ts";
+import { mergeLimits } from "../src/task/limits.ts";
 import {
   decide,
-  ended,
-  question,
-  resultsIn,
-  runtimeOf,
+  waitForEnd,
+  waitForApproval,
+  filterResults,
+  createRuntime,
   scriptedAgent,
   start,
-  toldResults,
-  until,
-  warningsIn,
+  getSentResults,
+  waitUntil,
+  filterWarnings,
   type Script,
-} from "./run-kit.ts";
+} from "./runtime-fixture.ts";
 
 const step = defineTool({
   name: "step",
@@ -22,26 +22,35 @@ const step = defineTool({
   run: () => "stepped",
 });
 
-/** Takes steps for as long as it may, then says what it is told to be the last. */
-const walks: Script = ({ tool_choice }) =>
+/** Calls the tool as long as tools are allowed, then answers. */
+const stepScript: Script = ({ tool_choice }) =>
   tool_choice === "none" ? [{ text: "That is all." }] : [{ call: "step", args: {} }];
 
-const walker = (more: Partial<AgentDefinition>, script: Script = walks) =>
+const createStepper = (more: Partial<AgentDefinition>, script: Script = stepScript) =>
   scriptedAgent(script, { tools: [step], ...more });
 
+test("below the limit there is no warning", async () => {
+  const { agent } = createStepper({ limits: { rounds: 2 } }, [
+    [{ call: "step", args: {} }],
+    [{ text: "Done." }],
+  ]);
+  const { events } = await waitForEnd(await start(agent));
+  expect(filterWarnings(events).map(({ code }) => code)).not.toContain("limit_reached");
+});
+
 describe("at a limit", () => {
-  test("of ten rounds, the default, all ten run their tools, and the model then answers without tools", async () => {
-    const { agent, model } = walker({});
-    const { view, events } = await ended(await start(agent));
-    expect(model.asked.map(({ tool_choice }) => tool_choice)).toEqual([
+  test("of ten rounds, which is the default, all ten rounds run their tools, and then the model answers without tools", async () => {
+    const { agent, model } = createStepper({});
+    const { view, events } = await waitForEnd(await start(agent));
+    expect(model.requests.map(({ tool_choice }) => tool_choice)).toEqual([
       ...Array<string>(10).fill("auto"),
       "none",
     ]);
-    const outcomes = resultsIn(view.output).map(({ status }) => status);
+    const outcomes = filterResults(view.output).map(({ status }) => status);
     expect(outcomes).toEqual(Array<string>(10).fill("completed"));
-    expect(warningsIn(events).filter(({ code }) => code === "limit_reached")).toMatchObject([
+    expect(filterWarnings(events).filter(({ code }) => code === "limit_reached")).toMatchObject([
       {
-        message: "the limit of 10 rounds is reached: the model answers without more tool calls",
+        message: "the round limit of 10 was reached; the model answers without further tool calls",
       },
     ]);
     expect(view.status).toBe("completed");
@@ -51,54 +60,45 @@ describe("at a limit", () => {
     });
   });
 
-  test("of one round, all calls of that round run, and the model then answers", async () => {
+  test("of one round, all calls of that round run, and then the model answers", async () => {
     const call = { call: "step", args: {} };
     const script: Script = ({ tool_choice }) =>
       tool_choice === "none" ? [{ text: "That is all." }] : [call, call, call];
-    const { agent, model } = walker({ limits: { rounds: 1 } }, script);
-    const { view } = await ended(await start(agent));
-    expect(model.asked).toHaveLength(2);
-    expect(resultsIn(view.output).map(({ status }) => status)).toEqual(
+    const { agent, model } = createStepper({ limits: { rounds: 1 } }, script);
+    const { view } = await waitForEnd(await start(agent));
+    expect(model.requests).toHaveLength(2);
+    expect(filterResults(view.output).map(({ status }) => status)).toEqual(
       Array<string>(3).fill("completed"),
     );
-    expect(toldResults(model, 1)).toEqual(["stepped", "stepped", "stepped"]);
+    expect(getSentResults(model, 1)).toEqual(["stepped", "stepped", "stepped"]);
     expect(view.output.at(-1)).toMatchObject({ block_list: [{ text: "That is all." }] });
   });
 
-  test("of rounds, an answer without calls is none: a user who adds something gets an answer with tools", async () => {
-    const rest = Promise.withResolvers<void>();
-    const { agent, model } = walker({ limits: { rounds: 1 } }, [
-      [{ text: "Well" }, { wait: rest.promise }],
+  test("of rounds, an answer without calls does not count: the next user message is answered with tools", async () => {
+    const answerMayEnd = Promise.withResolvers<void>();
+    const { agent, model } = createStepper({ limits: { rounds: 1 } }, [
+      [{ text: "Well" }, { wait: answerMayEnd.promise }],
       [{ call: "step", args: {} }],
       [{ text: "Done." }],
     ]);
     const started = await start(agent);
-    await until(started, ({ tasks }) => JSON.stringify(tasks).includes("Well"));
+    await waitUntil(started, ({ tasks }) => JSON.stringify(tasks).includes("Well"));
     await started.runtime.input(started.id, "Take a step.", "queue");
-    rest.resolve();
-    const { view } = await ended(started);
-    expect(model.asked.map(({ tool_choice }) => tool_choice)).toEqual(["auto", "auto", "none"]);
-    expect(resultsIn(view.output).map(({ status }) => status)).toEqual(["completed"]);
+    answerMayEnd.resolve();
+    const { view } = await waitForEnd(started);
+    expect(model.requests.map(({ tool_choice }) => tool_choice)).toEqual(["auto", "auto", "none"]);
+    expect(filterResults(view.output).map(({ status }) => status)).toEqual(["completed"]);
   });
 
-  test("of rounds that is not reached, nothing is said of it", async () => {
-    const { agent } = walker({ limits: { rounds: 2 } }, [
-      [{ call: "step", args: {} }],
-      [{ text: "Done." }],
-    ]);
-    const { events } = await ended(await start(agent));
-    expect(warningsIn(events).map(({ code }) => code)).not.toContain("limit_reached");
-  });
-
-  test("that a request lowers, the lower one counts; it cannot raise the agent's", async () => {
-    const { agent, model } = walker({ limits: { rounds: 5 } });
-    await ended(await start(agent, { limits: { rounds: 2 } }));
-    expect(model.asked).toHaveLength(3);
-    const bounded = walker({ limits: { rounds: 2 } });
-    const { state } = await ended(
+  test("of rounds, the lower one of the agent's and the request's limit applies", async () => {
+    const { agent, model } = createStepper({ limits: { rounds: 5 } });
+    await waitForEnd(await start(agent, { limits: { rounds: 2 } }));
+    expect(model.requests).toHaveLength(3);
+    const bounded = createStepper({ limits: { rounds: 2 } });
+    const { state } = await waitForEnd(
       await start(bounded.agent, { limits: { rounds: 50, tokens: 1_000_000 } }),
     );
-    expect(bounded.model.asked).toHaveLength(3);
+    expect(bounded.model.requests).toHaveLength(3);
     expect(Object.values(state.tasks)[0]?.info.limits).toEqual({
       rounds: 2,
       depth: 3,
@@ -106,176 +106,185 @@ describe("at a limit", () => {
     });
   });
 
-  test("of tokens it finishes", async () => {
-    const { agent, model } = walker({ limits: { tokens: 40 } });
-    const { view } = await ended(await start(agent));
-    expect(model.asked).toHaveLength(4);
+  test("of tokens, the agent finishes", async () => {
+    const { agent, model } = createStepper({ limits: { tokens: 40 } });
+    const { view } = await waitForEnd(await start(agent));
+    expect(model.requests).toHaveLength(4);
     expect(view.usage.total_tokens).toBe(60);
   });
 
-  test("of cost it finishes, by the prices that it is given", async () => {
-    const { agent, model } = walker({ limits: { cost: 0.00005 } });
-    const price = (name: string) => (name === "main" ? { input: 1, output: 2 } : undefined);
-    const { view } = await ended(await start(agent, {}, { price }));
-    expect(model.asked).toHaveLength(4);
+  test("of cost, the agent finishes, based on the configured prices", async () => {
+    const { agent, model } = createStepper({ limits: { cost: 0.00005 } });
+    const getPrice = (name: string) => (name === "main" ? { input: 1, output: 2 } : undefined);
+    const { view } = await waitForEnd(await start(agent, {}, { getPrice }));
+    expect(model.requests).toHaveLength(4);
     expect(view.usage.cost).toBeCloseTo(0.00008);
   });
 
-  test("of seconds it expires, in the midst of a word, and the word is kept", async () => {
+  test("of seconds, the task expires while text is streaming, and keeps the text", async () => {
     const { agent, model } = scriptedAgent(
       [[{ text: ["I was ", "about"] }, { wait: new Promise(() => undefined) }]],
       {
         limits: { seconds: 0.05 },
       },
     );
-    const { view } = await ended(await start(agent));
+    const { view } = await waitForEnd(await start(agent));
     expect(view.status).toBe("expired");
     expect(view.output).toMatchObject([
       { type: "message", status: "incomplete", block_list: [{ text: "I was about" }] },
     ]);
-    expect(model.open).toBe(0);
+    expect(model.openStreams).toBe(0);
   });
 
-  test("of seconds it expires while a person is asked", async () => {
-    const asks = defineTool({
+  test("of seconds, the task expires while an approval is pending", async () => {
+    const askingTool = defineTool({
       name: "step",
       description: "A step.",
-      approval: "ask always",
+      approval: "ask_always",
       run: () => "stepped",
     });
     const { agent } = scriptedAgent([[{ call: "step", args: {} }]], {
-      tools: [asks],
+      tools: [askingTool],
       limits: { seconds: 0.05 },
     });
-    const { view } = await ended(await start(agent));
+    const { view } = await waitForEnd(await start(agent));
     expect(view.status).toBe("expired");
     expect(view.approvals[0]?.status).toBe("expired");
   });
 
-  test("a model that calls a tool though it has none any more is not asked again", async () => {
-    const { agent, model } = walker({ limits: { rounds: 1 } }, () => [{ call: "step", args: {} }]);
-    const { view } = await ended(await start(agent));
-    expect(model.asked).toHaveLength(2);
-    expect(resultsIn(view.output).map(({ status }) => status)).toEqual(["completed", "incomplete"]);
+  test("of rounds, a model that calls a tool although tools are off is not called again", async () => {
+    const { agent, model } = createStepper({ limits: { rounds: 1 } }, () => [
+      { call: "step", args: {} },
+    ]);
+    const { view } = await waitForEnd(await start(agent));
+    expect(model.requests).toHaveLength(2);
+    expect(filterResults(view.output).map(({ status }) => status)).toEqual([
+      "completed",
+      "incomplete",
+    ]);
     expect(view.status).toBe("completed");
   });
 });
 
-describe("an agent that asks at a limit", () => {
-  test("goes on for as much again when the user approves, and asks again then", async () => {
-    const { agent, model } = walker({ limits: { rounds: 2 }, atLimit: "ask" });
+describe('an agent with atLimit: "ask"', () => {
+  test("may use the same amount again after each approval", async () => {
+    const { agent, model } = createStepper({ limits: { rounds: 2 }, atLimit: "ask" });
     const started = await start(agent);
-    expect(await question(started)).toMatchObject({
+    expect(await waitForApproval(started)).toMatchObject({
       kind: "limit",
       choices: ["approve", "deny", "abort"],
     });
-    await until(started, ({ tasks }) => tasks[started.id]?.status === "input_required");
+    await waitUntil(started, ({ tasks }) => tasks[started.id]?.status === "input_required");
     await decide(started, {});
     await decide(started, {});
     await decide(started, { decision: "deny" });
-    const { view } = await ended(started);
+    const { view } = await waitForEnd(started);
     expect(view.status).toBe("completed");
-    expect(model.asked).toHaveLength(7);
-    const outcomes = resultsIn(view.output).map(({ status }) => status);
+    expect(model.requests).toHaveLength(7);
+    const outcomes = filterResults(view.output).map(({ status }) => status);
     expect(outcomes).toEqual(Array<string>(6).fill("completed"));
   });
 
-  test("says which limit it is and what was used, and goes on from there when the user approves", async () => {
+  test("reports the limit and the usage, and counts on from there after an approval", async () => {
     const { agent: anna } = scriptedAgent(() => [{ text: "Here." }], { name: "anna" });
     const { agent } = scriptedAgent(
       () => [{ call: "ask_for_help", args: { name: "anna", prompt: "Help." } }],
       { agents: [anna], limits: { tokens: 20 }, atLimit: "ask" },
     );
     const started = await start(agent);
-    const asked = await question(started);
-    expect(asked).toMatchObject({ limit_name: "tokens", limit: 20, used: 30 });
-    expect(asked.question).toContain("The limit of 20 tokens is reached: 30 used.");
+    const question = await waitForApproval(started);
+    expect(question).toMatchObject({ limit_name: "tokens", limit: 20, used: 30 });
+    expect(question.question).toContain("The token limit of 20 was reached (30 used).");
     await decide(started, {});
-    const [, again] = (await until(started, ({ approvals }) => approvals.length === 2)).approvals;
-    expect(again).toMatchObject({ limit: 20, used: 60, status: "pending" });
+    const [, secondQuestion] = (await waitUntil(started, ({ approvals }) => approvals.length === 2))
+      .approvals;
+    expect(secondQuestion).toMatchObject({ limit: 20, used: 60, status: "pending" });
     await decide(started, { decision: "abort" });
-    await ended(started);
+    await waitForEnd(started);
   });
 
-  test("extends the limit that was asked about, and no other", async () => {
-    const { agent } = walker({ limits: { rounds: 2, tokens: 40 }, atLimit: "ask" });
+  test("extends only the limit that the question was about", async () => {
+    const { agent } = createStepper({ limits: { rounds: 2, tokens: 40 }, atLimit: "ask" });
     const started = await start(agent);
-    expect(await question(started)).toMatchObject({ limit_name: "rounds", used: 2 });
+    expect(await waitForApproval(started)).toMatchObject({ limit_name: "rounds", used: 2 });
     await decide(started, {});
-    const [, again] = (await until(started, ({ approvals }) => approvals.length === 2)).approvals;
-    expect(again).toMatchObject({ limit_name: "tokens", limit: 40, used: 45 });
+    const [, secondQuestion] = (await waitUntil(started, ({ approvals }) => approvals.length === 2))
+      .approvals;
+    expect(secondQuestion).toMatchObject({ limit_name: "tokens", limit: 40, used: 45 });
     await decide(started, { decision: "abort" });
-    await ended(started);
+    await waitForEnd(started);
   });
 
-  test("finishes when the user does not answer in time", async () => {
-    const { agent, model } = walker({
+  test("answers without tools if the question expires", async () => {
+    const { agent, model } = createStepper({
       limits: { rounds: 1 },
       atLimit: "ask",
       approvalSeconds: 0.02,
     });
-    const { view } = await ended(await start(agent));
+    const { view } = await waitForEnd(await start(agent));
     expect(view.status).toBe("completed");
-    expect(model.asked).toHaveLength(2);
+    expect(model.requests).toHaveLength(2);
   });
 
-  test("ends when the user aborts", async () => {
-    const { agent } = walker({ limits: { rounds: 1 }, atLimit: "ask" });
+  test("cancels the task if the user aborts", async () => {
+    const { agent } = createStepper({ limits: { rounds: 1 }, atLimit: "ask" });
     const started = await start(agent);
     await decide(started, { decision: "abort" });
-    expect((await ended(started)).view.status).toBe("canceled");
+    expect((await waitForEnd(started)).view.status).toBe("canceled");
   });
 
-  test("asks also where the limit is reached by what a helper used", async () => {
+  test("also asks if a sub-agent reaches the limit", async () => {
     const { agent: anna } = scriptedAgent([[{ text: "Here." }]], { name: "anna" });
     const { agent, model } = scriptedAgent(
       [[{ call: "ask_for_help", args: { name: "anna", prompt: "Help." } }], [{ text: "Thanks." }]],
       { agents: [anna], limits: { tokens: 20 }, atLimit: "ask" },
     );
     const started = await start(agent);
-    expect(await question(started)).toMatchObject({ kind: "limit" });
+    expect(await waitForApproval(started)).toMatchObject({ kind: "limit" });
     await decide(started, {});
-    await ended(started);
-    expect(model.asked[1]?.tool_choice).toBe("auto");
+    await waitForEnd(started);
+    expect(model.requests[1]?.tool_choice).toBe("auto");
   });
 });
 
-test("of two limits the lower one counts, whoever has it", () => {
+test("mergeLimits returns the lower of the agent's and the request's limit", () => {
   const names = ["rounds", "tokens", "cost", "seconds", "depth"] as const;
   for (const name of names) {
-    expect(limitsOf({ [name]: 2 }, { [name]: 3 })).toEqual({ [name]: 2 });
-    expect(limitsOf({ [name]: 3 }, { [name]: 2 })).toEqual({ [name]: 2 });
-    expect(limitsOf({ [name]: 2 })).toEqual({ [name]: 2 });
-    expect(limitsOf({}, { [name]: 0 })).toEqual({ [name]: 0 });
+    expect(mergeLimits({ [name]: 2 }, { [name]: 3 })).toEqual({ [name]: 2 });
+    expect(mergeLimits({ [name]: 3 }, { [name]: 2 })).toEqual({ [name]: 2 });
+    expect(mergeLimits({ [name]: 2 })).toEqual({ [name]: 2 });
+    expect(mergeLimits({}, { [name]: 0 })).toEqual({ [name]: 0 });
   }
 });
 
-describe("a limit of cost without a price of the model", () => {
-  const refused = {
+describe("a cost limit for a model without a price", () => {
+  const rejected = {
     code: "unpriced_model",
     message: expect.stringContaining("limit tokens") as string,
   };
 
-  test("is refused before there is a task, whether the agent or the request has it", async () => {
-    await expect(start(walker({ limits: { cost: 1 } }).agent)).rejects.toMatchObject(refused);
-    const made = runtimeOf(walker({}).agent);
-    await expect(made.runtime.start({ input: "Go.", limits: { cost: 1 } })).rejects.toMatchObject(
-      refused,
+  test("is rejected before a task is created, whether it is the agent's or the request's", async () => {
+    await expect(start(createStepper({ limits: { cost: 1 } }).agent)).rejects.toMatchObject(
+      rejected,
     );
-    expect(await made.log.unfinished()).toEqual([]);
+    const fixture = createRuntime(createStepper({}).agent);
+    await expect(
+      fixture.runtime.start({ input: "Go.", limits: { cost: 1 } }),
+    ).rejects.toMatchObject(rejected);
+    expect(await fixture.log.listUnfinished()).toEqual([]);
   });
 
-  test("is told to who runs a task alone, who can give the price", async () => {
-    const { agent } = walker({ limits: { cost: 0.00005 } });
-    await expect(runTask(agent, "Go.")).rejects.toMatchObject(refused);
-    const task = await runTask(agent, "Go.", { price: () => ({ input: 1, output: 2 }) });
+  test("is rejected by runTask unless `getPrice` returns one", async () => {
+    const { agent } = createStepper({ limits: { cost: 0.00005 } });
+    await expect(runTask(agent, "Go.")).rejects.toMatchObject(rejected);
+    const task = await runTask(agent, "Go.", { getPrice: () => ({ input: 1, output: 2 }) });
     expect((await task.result).usage.cost).toBeCloseTo(0.00008);
   });
 
-  test("lets nobody be asked for help whose cost could not be counted, at any depth", async () => {
+  test("also rejects calls of sub-agents without a price, at any depth", async () => {
     const help = (name: string) => [{ call: "ask_for_help", args: { name, prompt: "Help." } }];
-    const asked: string[] = [];
-    const { agent: cara } = scriptedAgent(() => (asked.push("cara"), [{ text: "Here." }]), {
+    const question: string[] = [];
+    const { agent: cara } = scriptedAgent(() => (question.push("cara"), [{ text: "Here." }]), {
       name: "cara",
     });
     const { agent: anna, model } = scriptedAgent([help("cara"), [{ text: "Nobody." }]], {
@@ -286,10 +295,10 @@ describe("a limit of cost without a price of the model", () => {
       agents: [anna],
       limits: { cost: 1 },
     });
-    const price = (name: string) => (name === "cara" ? undefined : { input: 1, output: 2 });
-    const { view } = await ended(await start(agent, {}, { price }));
+    const getPrice = (name: string) => (name === "cara" ? undefined : { input: 1, output: 2 });
+    const { view } = await waitForEnd(await start(agent, {}, { getPrice }));
     expect(view.status).toBe("completed");
-    expect(asked).toEqual([]);
-    expect(toldResults(model, 1)[0]).toContain('the model "cara" has no price');
+    expect(question).toEqual([]);
+    expect(getSentResults(model, 1)[0]).toContain('the model "cara" has no price');
   });
 });

@@ -14,7 +14,7 @@ import { serveStdio, StdioServerTransport } from "@modelcontextprotocol/server/s
 import { z } from "zod";
 
 /*
- * A real server of tools, for the tests: on standard input and output where it is run as a program, and over HTTP.
+ * A real MCP server for the tests: over stdio if run as a program, and over HTTP.
  */
 
 export const png = Buffer.from(
@@ -24,10 +24,10 @@ export const png = Buffer.from(
 
 const longName = `a-tool-with-${"very-".repeat(12)}long-name`;
 
-/** Calls of `slow` that were cancelled, in whatever session. */
+/** Number of canceled calls of `slow`, in all sessions. */
 let cancelled = 0;
 
-export function toolServer(): McpServer {
+export function createToolServer(): McpServer {
   const server = new McpServer(
     { name: "test-tools", version: "1.0.0" },
     {
@@ -52,7 +52,7 @@ export function toolServer(): McpServer {
   );
   server.registerTool("media", { annotations: { idempotentHint: true } }, () => ({
     content: [
-      { type: "text", text: "a picture and a sound" },
+      { type: "text", text: "an image and an audio clip" },
       { type: "image", data: png.toString("base64"), mimeType: "image/png" },
       { type: "audio", data: Buffer.from("beep").toString("base64"), mimeType: "audio/wav" },
     ],
@@ -76,7 +76,7 @@ export function toolServer(): McpServer {
         uri: "https://example.com/more",
         name: "more",
         title: "More of it",
-        description: "Where it goes on",
+        description: "The continuation",
       },
     ],
   }));
@@ -132,7 +132,7 @@ export function toolServer(): McpServer {
     { inputSchema: z.object({ text: z.string() }) },
     ({ text: words }) => ({
       content: [
-        { type: "text", text: `you said ${words}` },
+        { type: "text", text: `received ${words}` },
         { type: "resource", resource: { uri: `https://example.com/?key=${words}`, text: words } },
       ],
       structuredContent: { said: [words], [words]: 1 },
@@ -171,15 +171,15 @@ export function toolServer(): McpServer {
 export interface HttpServer {
   url: string;
   headers: IncomingMessage["headers"][];
-  /** Forgets all sessions, as a server does that was started again. */
+  /** Drops all sessions, like a restarted server. */
   forget(): void;
   close(): Promise<void>;
 }
 
-/** `legacy` has sessions, as servers of 2025 do; `modern` has none, and takes nothing older. */
-export async function httpToolServer(era: "legacy" | "modern", port = 0): Promise<HttpServer> {
+/** `legacy` has sessions, like servers of 2025; `modern` has none and rejects older clients. */
+export async function startHttpToolServer(era: "legacy" | "modern", port = 0): Promise<HttpServer> {
   const sessions = new Map<string, WebStandardStreamableHTTPServerTransport>();
-  const modern = createMcpHandler(() => toolServer(), { legacy: "reject" });
+  const modern = createMcpHandler(() => createToolServer(), { legacy: "reject" });
   const headers: IncomingMessage["headers"][] = [];
   const withSession = async (request: Request): Promise<Response> => {
     const id = request.headers.get("mcp-session-id");
@@ -189,15 +189,15 @@ export async function httpToolServer(era: "legacy" | "modern", port = 0): Promis
     }
     const transport = new WebStandardStreamableHTTPServerTransport({
       sessionIdGenerator: () => randomUUID(),
-      onsessioninitialized: (made) => void sessions.set(made, transport),
+      onsessioninitialized: (sessionId) => void sessions.set(sessionId, transport),
     });
-    await toolServer().connect(transport);
+    await createToolServer().connect(transport);
     return transport.handleRequest(request);
   };
   const answer = async (incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> => {
     headers.push(incoming.headers);
     if (incoming.url === "/moved") return void outgoing.writeHead(307, { location: "/mcp" }).end();
-    const request = requestOf(incoming, outgoing);
+    const request = toRequest(incoming, outgoing);
     const response = await (era === "modern" ? modern.fetch(request) : withSession(request));
     outgoing.writeHead(response.status, Object.fromEntries(response.headers));
     outgoing.flushHeaders();
@@ -207,9 +207,9 @@ export async function httpToolServer(era: "legacy" | "modern", port = 0): Promis
   const server = createServer((incoming, outgoing) => void answer(incoming, outgoing));
   server.listen(port, "127.0.0.1");
   await once(server, "listening");
-  const { port: given } = server.address() as AddressInfo;
+  const { port: actualPort } = server.address() as AddressInfo;
   return {
-    url: `http://127.0.0.1:${given}/mcp`,
+    url: `http://127.0.0.1:${actualPort}/mcp`,
     headers,
     forget: () => sessions.clear(),
     async close() {
@@ -220,23 +220,23 @@ export async function httpToolServer(era: "legacy" | "modern", port = 0): Promis
   };
 }
 
-function requestOf(incoming: IncomingMessage, outgoing: ServerResponse): Request {
-  const left = new AbortController();
-  outgoing.on("close", () => left.abort());
+function toRequest(incoming: IncomingMessage, outgoing: ServerResponse): Request {
+  const disconnect = new AbortController();
+  outgoing.on("close", () => disconnect.abort());
   const { method = "GET", url = "/" } = incoming;
   const hasBody = method === "POST";
   return new Request(`http://127.0.0.1${url}`, {
     method,
     headers: incoming.headers as Record<string, string>,
-    signal: left.signal,
+    signal: disconnect.signal,
     ...(hasBody ? { body: Readable.toWeb(incoming) as ReadableStream, duplex: "half" } : {}),
   });
 }
 
 if (import.meta.main) {
-  if (process.argv.includes("modern")) serveStdio(() => toolServer(), { legacy: "reject" });
+  if (process.argv.includes("modern")) serveStdio(() => createToolServer(), { legacy: "reject" });
   else if (process.argv.includes("dies")) {
     process.stderr.write("no licence\n");
     process.exitCode = 7;
-  } else await toolServer().connect(new StdioServerTransport());
+  } else await createToolServer().connect(new StdioServerTransport());
 }

@@ -1,15 +1,15 @@
 import { defineAgent, defineTool, ModelError, RuntimeError, type Model } from "@deltawire/agent";
 import { describe, expect, test } from "vitest";
-import { ended, resultsIn, scriptedAgent, start, type Script } from "./run-kit.ts";
+import { waitForEnd, filterResults, scriptedAgent, start, type Script } from "./runtime-fixture.ts";
 
-const run = async (script: Script) => {
+const runScript = async (script: Script) => {
   const { agent, model } = scriptedAgent(script);
-  return { ...(await ended(await start(agent))), model };
+  return { ...(await waitForEnd(await start(agent))), model };
 };
 
 describe("a model", () => {
-  test("that refuses ends the task with its code and its words", async () => {
-    const { view, model } = await run([
+  test("that rejects the request ends the task with its code and message", async () => {
+    const { view, model } = await runScript([
       [{ error: new ModelError("invalid_key", "the key is not known") }],
     ]);
     expect(view.status).toBe("failed");
@@ -18,11 +18,11 @@ describe("a model", () => {
       message: "the key is not known",
       retryable: false,
     });
-    expect(model.asked).toHaveLength(1);
+    expect(model.requests).toHaveLength(1);
   });
 
-  test("whose reply breaks off is asked again, and what it said is taken back; it is not told of it", async () => {
-    const { view, model, events } = await run([
+  test("whose reply is incomplete is called again; its partial output is retracted and not sent back", async () => {
+    const { view, model, events } = await runScript([
       [{ reasoning: "Hm." }, { text: ["It is ", "su"] }, { cut: true }],
       [{ text: "It is sunny." }],
     ]);
@@ -31,24 +31,27 @@ describe("a model", () => {
       { type: "message", block_list: [{ text: "It is sunny." }] },
     ]);
     expect(events.filter(({ type }) => type === "task.output_item.retracted")).toHaveLength(2);
-    expect(model.asked[1]).toEqual(model.asked[0]);
+    expect(model.requests[1]).toEqual(model.requests[0]);
   });
 
-  test("whose reply breaks off has used something, which is estimated; one that refuses has not", async () => {
+  test("whose reply is incomplete has its usage estimated; one that rejects the request uses nothing", async () => {
     const words = "It is sunny. ".repeat(100);
-    const whole = await run([[{ text: "It is sunny." }]]);
-    const broken = await run([[{ text: [words] }, { cut: true }], [{ text: "It is sunny." }]]);
-    const { usage: told } = whole.view;
-    expect(told.estimated).toBeUndefined();
-    const { usage } = broken.view;
+    const completeRun = await runScript([[{ text: "It is sunny." }]]);
+    const incompleteRun = await runScript([
+      [{ text: [words] }, { cut: true }],
+      [{ text: "It is sunny." }],
+    ]);
+    const { usage: reported } = completeRun.view;
+    expect(reported.estimated).toBeUndefined();
+    const { usage } = incompleteRun.view;
     expect(usage.estimated).toBe(true);
-    expect(usage.input_tokens).toBeGreaterThan(told.input_tokens);
-    expect(usage.output_tokens - told.output_tokens).toBeGreaterThan(words.length / 6);
-    const refused = await run([[{ error: new ModelError("invalid_key", "no") }]]);
-    expect(refused.view.usage.total_tokens).toBe(0);
+    expect(usage.input_tokens).toBeGreaterThan(reported.input_tokens);
+    expect(usage.output_tokens - reported.output_tokens).toBeGreaterThan(words.length / 6);
+    const rejected = await runScript([[{ error: new ModelError("invalid_key", "no") }]]);
+    expect(rejected.view.usage.total_tokens).toBe(0);
   });
 
-  test("whose reply failed with a usage that the server tells has used that", async () => {
+  test("whose reply failed has the usage that the server reported", async () => {
     const usage = { input_tokens: 30, output_tokens: 12, total_tokens: 42 };
     const error = { code: "content_refused", message: "not this" };
     const model: Model = {
@@ -56,26 +59,26 @@ describe("a model", () => {
         yield [{ type: "response.failed", response: { error, usage } }];
       },
     };
-    const { view } = await ended(
+    const { view } = await waitForEnd(
       await start(defineAgent({ name: "main", instructions: "", model })),
     );
     expect(view).toMatchObject({ status: "failed", usage });
     expect(view.usage.estimated).toBeUndefined();
   });
 
-  test("whose reply breaks off in a call does not have the call run", async () => {
+  test("whose reply ends within a call does not get that call run", async () => {
     let ran = 0;
     const tool = defineTool({ name: "send", description: "Sends.", run: () => (ran += 1) });
     const { agent } = scriptedAgent(
       [[{ call: "send", args: { to: "a" } }, { cut: true }], [{ text: "No." }]],
       { tools: [tool] },
     );
-    const { view } = await ended(await start(agent));
+    const { view } = await waitForEnd(await start(agent));
     expect(ran).toBe(0);
     expect(view.output.map(({ type }) => type)).toEqual(["message"]);
   });
 
-  test("that is cut at its length says so: what it said stays, half calls are not run", async () => {
+  test("that reaches its output limit has its text retained, and its incomplete calls are not run", async () => {
     let ran = 0;
     const tool = defineTool({ name: "send", description: "Sends.", run: () => (ran += 1) });
     const { agent } = scriptedAgent(
@@ -85,35 +88,35 @@ describe("a model", () => {
       ],
       { tools: [tool] },
     );
-    const { view, events } = await ended(await start(agent));
+    const { view, events } = await waitForEnd(await start(agent));
     expect(ran).toBe(0);
-    expect(resultsIn(view.output)).toMatchObject([{ status: "incomplete" }]);
+    expect(filterResults(view.output)).toMatchObject([{ status: "incomplete" }]);
     expect(events.find(({ type }) => type === "task.round.done")).toMatchObject({
       finish_reason: "length",
     });
     expect(view.status).toBe("completed");
   });
 
-  test("that fails for good in mid-sentence leaves the sentence, as incomplete", async () => {
+  test("that fails permanently in mid-sentence leaves the text as incomplete", async () => {
     const breaks = new ModelError("content_refused", "not this");
-    const { view } = await run([[{ text: ["Once upon ", "a"] }, { error: breaks }]]);
+    const { view } = await runScript([[{ text: ["Once upon ", "a"] }, { error: breaks }]]);
     expect(view.error?.code).toBe("content_refused");
     expect(view.output).toMatchObject([
       { status: "incomplete", block_list: [{ text: "Once upon a" }] },
     ]);
   });
 
-  test("that says nothing at all completes the task with nothing", async () => {
-    const { view } = await run([[]]);
+  test("that returns no output completes the task without output", async () => {
+    const { view } = await runScript([[]]);
     expect(view).toMatchObject({ status: "completed", output: [] });
   });
 
-  test("that nobody knows ends the task with that", async () => {
+  test("whose name is unknown fails the task", async () => {
     const agent = defineAgent({ name: "main", instructions: "", model: "gpt-none" });
-    const model = (name: string): never => {
+    const getModel = (name: string): never => {
       throw new RuntimeError("unknown_model", `there is no model "${name}"`);
     };
-    const { view } = await ended(await start(agent, {}, { model }));
+    const { view } = await waitForEnd(await start(agent, {}, { getModel }));
     expect(view.error).toMatchObject({
       code: "unknown_model",
       message: 'there is no model "gpt-none"',
@@ -121,17 +124,17 @@ describe("a model", () => {
   });
 });
 
-/** A model of somebody's own, which does whatever it does. */
-async function odd(stream: () => unknown) {
+/** Runs a task with a custom model whose stream function is given. */
+async function runCustomModel(stream: () => unknown) {
   const agent = defineAgent({ name: "main", instructions: "", model: { stream } as Model });
-  return (await ended(await start(agent))).view;
+  return (await waitForEnd(await start(agent))).view;
 }
 
-const batch = (...events: unknown[]) =>
+const createBatchStream = (...events: unknown[]) =>
   async function* stream() {
     yield events;
   };
-const failing = (error: unknown) => () => ({
+const createFailingStream = (error: unknown) => () => ({
   [Symbol.asyncIterator]() {
     return this;
   },
@@ -148,37 +151,39 @@ const message = {
 };
 const completed = { type: "response.completed", response: { usage: null } };
 
-describe("a model of somebody's own", () => {
+describe("a custom model", () => {
   test.each([
-    ["fails with a text", failing("no")],
-    ["fails with nothing", failing(undefined)],
-    ["fails with what has no text", failing(Object.create(null))],
-    ["answers with a number", () => 7],
-    ["streams null", batch(null)],
-    ["tells of an item that is none", batch({ type: "response.output_item.added" })],
+    ["throws a string", createFailingStream("no")],
+    ["throws undefined", createFailingStream(undefined)],
+    ["throws an object without a string form", createFailingStream(Object.create(null))],
+    ["returns a number", () => 7],
+    ["streams null", createBatchStream(null)],
+    ["sends an event without its item", createBatchStream({ type: "response.output_item.added" })],
   ])(
-    "that %s fails the task, and no more",
+    "that %s fails only the task",
     async (_name, stream) => {
-      const view = await odd(stream);
+      const view = await runCustomModel(stream);
       expect(view.status).toBe("failed");
       expect(view.error?.code).toMatch(/^(?:model_failed|upstream_stream_truncated)$/);
     },
     10_000,
   );
 
-  test("that tells an error as an event fails with its code", async () => {
-    const view = await odd(batch({ type: "error", code: "invalid_prompt", message: "no" }));
+  test("that sends an error event fails with its code", async () => {
+    const view = await runCustomModel(
+      createBatchStream({ type: "error", code: "invalid_prompt", message: "no" }),
+    );
     expect(view.error).toMatchObject({ code: "invalid_prompt", message: "no" });
   });
 
-  test("that tells items only when they are done is understood", async () => {
+  test("may send items only when they are done", async () => {
     const thought = {
       type: "reasoning",
       id: "r1",
       summary: [{ type: "summary_text", text: "Hm." }],
     };
-    const view = await odd(
-      batch(
+    const view = await runCustomModel(
+      createBatchStream(
         { type: "response.output_item.done", item: thought },
         { type: "response.output_item.done", item: message },
         completed,
@@ -190,16 +195,16 @@ describe("a model of somebody's own", () => {
     ]);
   });
 
-  test("that tells of an item twice is heard once", async () => {
+  test("that sends an item twice creates one item", async () => {
     const added = { type: "response.output_item.added", item: { ...message, content: [] } };
     const done = { type: "response.output_item.done", item: message };
-    const view = await odd(batch(added, added, done, done, completed));
+    const view = await runCustomModel(createBatchStream(added, added, done, done, completed));
     expect(view.output).toMatchObject([{ type: "message", block_list: [{ text: "Hi." }] }]);
   });
 
-  test("that tells a text with its end and without deltas is understood", async () => {
-    const view = await odd(
-      batch(
+  test("may send a complete text without deltas", async () => {
+    const view = await runCustomModel(
+      createBatchStream(
         { type: "response.output_item.added", item: { ...message, content: [] } },
         { type: "response.output_item.done", item: message },
         completed,
@@ -208,7 +213,7 @@ describe("a model of somebody's own", () => {
     expect(view.output).toMatchObject([{ type: "message", block_list: [{ text: "Hi." }] }]);
   });
 
-  test("that ends with other arguments than it told does not have them run", async () => {
+  test("whose final arguments differ from the streamed ones does not get its call run", async () => {
     let ran = 0;
     const call = {
       type: "function_call",
@@ -231,11 +236,11 @@ describe("a model of somebody's own", () => {
       },
     } as unknown as Model;
     const tool = defineTool({ name: "send", description: "Sends.", run: () => (ran += 1) });
-    const { view } = await ended(
+    const { view } = await waitForEnd(
       await start(defineAgent({ name: "main", instructions: "", model, tools: [tool] })),
     );
     expect(ran).toBe(0);
-    expect(resultsIn(view.output)).toMatchObject([{ status: "incomplete" }]);
+    expect(filterResults(view.output)).toMatchObject([{ status: "incomplete" }]);
   });
 
   test.each<[string, () => unknown]>([
@@ -245,36 +250,42 @@ describe("a model of somebody's own", () => {
         throw new Error("no way back");
       },
     ],
-    ["answers nothing", () => undefined],
-    ["fails", () => Promise.reject(new Error("no way back"))],
-  ])("whose stream %s when it is let go has said what it said", async (_what, letGo) => {
-    const item = {
-      type: "message",
-      id: "m",
-      role: "assistant",
-      status: "completed",
-      content: [{ type: "output_text", text: "Hello.", annotations: [] }],
-    };
-    const batch = [
-      { type: "response.output_item.done", output_index: 0, item },
-      { type: "response.completed", response: { usage: null } },
-    ];
-    const batches = { next: async () => ({ done: false, value: batch }), return: letGo };
-    const model = {
-      stream: () => ({ [Symbol.asyncIterator]: () => batches }),
-    } as unknown as Model;
-    const { view } = await ended(
-      await start(defineAgent({ name: "main", instructions: "", model })),
-    );
-    expect(view).toMatchObject({
-      status: "completed",
-      output: [{ block_list: [{ text: "Hello." }] }],
-    });
-  });
+    ["returns nothing", () => undefined],
+    ["rejects", () => Promise.reject(new Error("no way back"))],
+  ])(
+    "whose iterator %s in return() still completes the task with its output",
+    async (_what, returnMethod) => {
+      const item = {
+        type: "message",
+        id: "m",
+        role: "assistant",
+        status: "completed",
+        content: [{ type: "output_text", text: "Hello.", annotations: [] }],
+      };
+      const createBatchStream = [
+        { type: "response.output_item.done", output_index: 0, item },
+        { type: "response.completed", response: { usage: null } },
+      ];
+      const batches = {
+        next: async () => ({ done: false, value: createBatchStream }),
+        return: returnMethod,
+      };
+      const model = {
+        stream: () => ({ [Symbol.asyncIterator]: () => batches }),
+      } as unknown as Model;
+      const { view } = await waitForEnd(
+        await start(defineAgent({ name: "main", instructions: "", model })),
+      );
+      expect(view).toMatchObject({
+        status: "completed",
+        output: [{ block_list: [{ text: "Hello." }] }],
+      });
+    },
+  );
 
-  test("that counts its tokens in a strange way is counted as far as it goes", async () => {
-    const view = await odd(
-      batch({
+  test("with some invalid token counts has only the valid ones counted", async () => {
+    const view = await runCustomModel(
+      createBatchStream({
         type: "response.completed",
         response: { usage: { input_tokens: 3, output_tokens: Number.NaN } },
       }),

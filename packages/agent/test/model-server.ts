@@ -8,8 +8,8 @@ import {
 import type { AddressInfo } from "node:net";
 import type { JsonObject } from "@deltawire/wire";
 
-/** A request as the server got it. */
-export interface Asked {
+/** A request that the server received. */
+export interface ReceivedRequest {
   path: string;
   headers: IncomingHttpHeaders;
   body: JsonObject;
@@ -20,17 +20,17 @@ export interface Asked {
 export interface ModelServer {
   /** `http://127.0.0.1:PORT/v1` */
   url: string;
-  asked: Asked[];
-  /** Connections that were ever made. */
+  requests: ReceivedRequest[];
+  /** Number of connections so far. */
   connections: () => number;
   close: () => Promise<void>;
 }
 
-/** A server on loopback that does what a test says. */
+/** A server on the loopback interface whose handler the test provides. */
 export async function modelServer(
-  script: (asked: Asked, response: ServerResponse) => void | Promise<void>,
+  script: (received: ReceivedRequest, response: ServerResponse) => void | Promise<void>,
 ): Promise<ModelServer> {
-  const asked: Asked[] = [];
+  const requests: ReceivedRequest[] = [];
   let connections = 0;
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const closed = new Promise<void>((resolve) => response.on("close", resolve));
@@ -38,7 +38,7 @@ export async function modelServer(
     for await (const piece of request) text += String(piece);
     const { url: path = "", headers } = request;
     const one = { path, headers, body: JSON.parse(text) as JsonObject, closed };
-    asked.push(one);
+    requests.push(one);
     await script(one, response);
   };
   const server = createServer((request, response) => void answer(request, response));
@@ -48,7 +48,7 @@ export async function modelServer(
   const { port } = server.address() as AddressInfo;
   return {
     url: `http://127.0.0.1:${port}/v1`,
-    asked,
+    requests,
     connections: () => connections,
     async close() {
       server.closeAllConnections();
@@ -77,7 +77,7 @@ export function chunk(delta: JsonObject, finish: string | null = null): JsonObje
   };
 }
 
-export function refuse(
+export function sendError(
   response: ServerResponse,
   status: number,
   error: unknown,
@@ -87,8 +87,8 @@ export function refuse(
   response.end(JSON.stringify({ error }));
 }
 
-/** Sends a text in pieces of a few bytes, each in a packet of its own, as far as the network lets it. */
-export async function inPieces(
+/** Sends a text in chunks of a few bytes, each in a separate packet if the network permits. */
+export async function writeInChunks(
   response: ServerResponse,
   text: string,
   size: number,

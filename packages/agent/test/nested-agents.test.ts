@@ -2,95 +2,101 @@ import { defineTool, type Agent } from "@deltawire/agent";
 import { describe, expect, test } from "vitest";
 import {
   decide,
-  ended,
-  eventsOf,
-  question,
-  questions,
+  waitForEnd,
+  readEvents,
+  waitForApproval,
+  waitForApprovals,
   scriptedAgent,
   start,
-  until,
-} from "./run-kit.ts";
-import { help, helper } from "./helpers.ts";
+  waitUntil,
+} from "./runtime-fixture.ts";
+import { askForHelpCalls, createHelperAgent } from "./helper-agents.ts";
 
-describe("deeper down", () => {
-  /** A chain of agents of which each asks the next one. */
-  function chain(depth: number, last: Agent): Agent {
+describe("nested sub-agents", () => {
+  /** Creates a chain of agents, each of which calls the next one. */
+  function createChain(depth: number, last: Agent): Agent {
     if (depth === 0) return last;
-    return helper(
+    return createHelperAgent(
       `level${depth}`,
-      [help(depth === 1 ? last.name : `level${depth - 1}`), [{ text: "Asked." }]],
+      [askForHelpCalls(depth === 1 ? last.name : `level${depth - 1}`), [{ text: "Asked." }]],
       {
-        agents: [chain(depth - 1, last)],
+        agents: [createChain(depth - 1, last)],
       },
     );
   }
 
-  test("three levels of helpers work, and a fourth is refused", async () => {
-    const three = await start(chain(3, helper("last", [[{ text: "Deep." }]])));
-    const deep = await ended(three);
+  test("three levels of sub-agents work, and a fourth is rejected", async () => {
+    const three = await start(createChain(3, createHelperAgent("last", [[{ text: "Deep." }]])));
+    const deep = await waitForEnd(three);
     expect(Object.values(deep.state.tasks).map(({ info }) => info.depth)).toEqual([0, 1, 2, 3]);
     expect(JSON.stringify(deep.view)).toContain("Deep.");
-    const four = await ended(await start(chain(4, helper("last", [[{ text: "Deeper." }]]))));
+    const four = await waitForEnd(
+      await start(createChain(4, createHelperAgent("last", [[{ text: "Deeper." }]]))),
+    );
     expect(Object.keys(four.state.tasks)).toHaveLength(4);
     expect(JSON.stringify(four.view)).not.toContain("Deeper.");
-    expect(JSON.stringify(four.view)).toContain("to a depth of 3 only");
+    expect(JSON.stringify(four.view)).toContain("at most 3 levels deep");
   });
 
-  test("an approval surfaces at the root, and everything above waits", async () => {
-    const sends = defineTool({
+  test("an approval in a sub-agent makes all of its parents wait", async () => {
+    const sendTool = defineTool({
       name: "send",
       description: "Sends.",
-      approval: "ask always",
+      approval: "ask_always",
       run: () => "sent",
     });
-    const last = helper("last", [[{ call: "send", args: {} }]], { tools: [sends] });
-    const started = await start(chain(3, last));
-    const asked = await question(started);
-    const state = await until(started, ({ tasks }) =>
+    const last = createHelperAgent("last", [[{ call: "send", args: {} }]], { tools: [sendTool] });
+    const started = await start(createChain(3, last));
+    const approval = await waitForApproval(started);
+    const state = await waitUntil(started, ({ tasks }) =>
       Object.values(tasks).every(({ status }) => status === "input_required"),
     );
     expect(Object.keys(state.tasks)).toHaveLength(4);
-    const root = (await eventsOf(started)).findLast(
+    const root = (await readEvents(started)).findLast(
       (event) => event.type === "task.input_required" && event.task_id === started.id,
     );
-    expect(root).toMatchObject({ approval_ids: [asked.approval_id] });
+    expect(root).toMatchObject({ approval_ids: [approval.approval_id] });
     await decide(started, {});
-    expect((await ended(started)).view.status).toBe("completed");
+    expect((await waitForEnd(started)).view.status).toBe("completed");
   });
 
-  test("two helpers wait at once: each goes on by its own decision, the root when none waits", async () => {
-    const sends = defineTool({
+  test("each of two waiting sub-agents continues after its own decision, and the root agent after both", async () => {
+    const sendTool = defineTool({
       name: "send",
       description: "Sends.",
-      approval: "ask always",
+      approval: "ask_always",
       run: () => "sent",
     });
-    const asks = (name: string) => helper(name, [[{ call: "send", args: {} }]], { tools: [sends] });
-    const { agent } = scriptedAgent([help("anna", "bert")], {
-      agents: [asks("anna"), asks("bert")],
+    const createAskingAgent = (name: string) =>
+      createHelperAgent(name, [[{ call: "send", args: {} }]], { tools: [sendTool] });
+    const { agent } = scriptedAgent([askForHelpCalls("anna", "bert")], {
+      agents: [createAskingAgent("anna"), createAskingAgent("bert")],
     });
     const started = await start(agent);
-    const [first, second] = await questions(started, 2);
+    const [first, second] = await waitForApprovals(started, 2);
     await started.runtime.decide(second?.approval_id ?? "", { decision: "deny", by: "test" });
-    await until(started, ({ tasks }) => tasks[second?.task_id ?? ""]?.status === "completed");
+    await waitUntil(started, ({ tasks }) => tasks[second?.task_id ?? ""]?.status === "completed");
     expect(started.runtime.live(started.id)?.tasks[started.id]?.status).toBe("input_required");
     await started.runtime.decide(first?.approval_id ?? "", { decision: "approve", by: "test" });
-    const { view } = await ended(started);
+    const { view } = await waitForEnd(started);
     expect(view.status).toBe("completed");
   });
 
-  test("an abort at the bottom ends the root", async () => {
-    const sends = defineTool({
+  test("an abort decision for the deepest sub-agent cancels all tasks", async () => {
+    const sendTool = defineTool({
       name: "send",
       description: "Sends.",
-      approval: "ask always",
+      approval: "ask_always",
       run: () => "sent",
     });
     const started = await start(
-      chain(2, helper("last", [[{ call: "send", args: {} }]], { tools: [sends] })),
+      createChain(
+        2,
+        createHelperAgent("last", [[{ call: "send", args: {} }]], { tools: [sendTool] }),
+      ),
     );
     await decide(started, { decision: "abort", reason: "no more" });
-    const { state } = await ended(started);
+    const { state } = await waitForEnd(started);
     expect(Object.values(state.tasks).map(({ status }) => status)).toEqual([
       "canceled",
       "canceled",
@@ -98,8 +104,10 @@ describe("deeper down", () => {
     ]);
   });
 
-  test("parents end after their children", async () => {
-    const { events } = await ended(await start(chain(3, helper("last", [[{ text: "Deep." }]]))));
+  test("parent tasks end after their children", async () => {
+    const { events } = await waitForEnd(
+      await start(createChain(3, createHelperAgent("last", [[{ text: "Deep." }]]))),
+    );
     const ends = events
       .filter(({ type }) => type === "task.completed")
       .map(({ task_id }) => task_id);

@@ -11,40 +11,40 @@ import { validateLog, type TaskTree } from "@deltawire/tasks";
 import type { ResponsesRequest } from "@deltawire/wire";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { runs, times } from "../../../test/runs.ts";
-import { entryOf } from "../src/log/private-parts.ts";
-import { eventsOf, runtimeOf, type Started } from "./run-kit.ts";
-import { scriptedModel, type Saying } from "./scripted-model.ts";
+import { propertyRuns, runMultiplier } from "../../../test/property-runs.ts";
+import { parseLogRow } from "../src/log/private-records.ts";
+import { readEvents, createRuntime, type StartedTask } from "./runtime-fixture.ts";
+import { scriptedModel, type ScriptStep } from "./scripted-model.ts";
 
-/** What happens to a run from outside, one thing after the other. */
-type Move =
+/** What a user or an operator does during a run. */
+type Action =
   | {
-      is: "decide";
+      type: "decide";
       which: number;
       decision: "approve" | "deny" | "redact" | "abort";
       edits: boolean;
     }
-  | { is: "cancel"; which: number }
-  | { is: "say"; which: number; delivery: "steer" | "queue" }
-  /** A process ends: as it is told to, with time for its tools, or in the midst of all. */
-  | { is: "end"; how: "told" | "in time" | "killed" }
-  | { is: "wait"; ms: number };
+  | { type: "cancel"; which: number }
+  | { type: "say"; which: number; delivery: "steer" | "queue" }
+  /** The process ends: closed immediately, closed with time for its tools, or killed. */
+  | { type: "end"; how: "closed" | "in time" | "killed" }
+  | { type: "wait"; ms: number };
 
-const move: fc.Arbitrary<Move> = fc.oneof(
+const actionArbitrary: fc.Arbitrary<Action> = fc.oneof(
   {
     weight: 6,
     arbitrary: fc.record({
-      is: fc.constant("decide" as const),
+      type: fc.constant("decide" as const),
       which: fc.nat(5),
       decision: fc.constantFrom("approve", "approve", "deny", "redact", "abort"),
       edits: fc.boolean(),
     }),
   },
-  { weight: 1, arbitrary: fc.record({ is: fc.constant("cancel" as const), which: fc.nat(5) }) },
+  { weight: 1, arbitrary: fc.record({ type: fc.constant("cancel" as const), which: fc.nat(5) }) },
   {
     weight: 2,
     arbitrary: fc.record({
-      is: fc.constant("say" as const),
+      type: fc.constant("say" as const),
       which: fc.nat(5),
       delivery: fc.constantFrom("steer", "queue"),
     }),
@@ -52,15 +52,15 @@ const move: fc.Arbitrary<Move> = fc.oneof(
   {
     weight: 3,
     arbitrary: fc.record({
-      is: fc.constant("end" as const),
-      how: fc.constantFrom("told", "in time", "killed"),
+      type: fc.constant("end" as const),
+      how: fc.constantFrom("closed", "in time", "killed"),
     }),
   },
-  { weight: 3, arbitrary: fc.record({ is: fc.constant("wait" as const), ms: fc.nat(4) }) },
+  { weight: 3, arbitrary: fc.record({ type: fc.constant("wait" as const), ms: fc.nat(4) }) },
 );
 
-/** What a model says in its rounds, by kinds; it starts again when it is at the end of them. */
-const saying: fc.Arbitrary<Saying> = fc.oneof(
+/** One step of a model's output. */
+const stepArbitrary: fc.Arbitrary<ScriptStep> = fc.oneof(
   fc.record({ text: fc.constantFrom("Yes.[^1]", ["a [^", "2]", " b"], "[^9]") }),
   fc.record({ reasoning: fc.constantFrom("Hm.", ["I ", "think"]) }),
   fc.record({
@@ -72,7 +72,7 @@ const saying: fc.Arbitrary<Saying> = fc.oneof(
     args: fc.constantFrom({ name: "helper", prompt: "Help." }, { name: "nobody", prompt: "" }),
   }),
 );
-const rounds = fc.array(fc.array(saying, { minLength: 1, maxLength: 4 }), {
+const roundsArbitrary = fc.array(fc.array(stepArbitrary, { minLength: 1, maxLength: 4 }), {
   minLength: 1,
   maxLength: 3,
 });
@@ -96,9 +96,9 @@ function tools(ran: Set<string>, twice: string[]): Tool[] {
   };
   return [
     tool("auto", { effect: "pure" }),
-    tool("ask", { effect: "idempotent", approval: "ask once", parallel: true }),
+    tool("ask", { effect: "idempotent", approval: "ask_once", parallel: true }),
     tool("held", { effect: "pure", approval: { result: "always" } }),
-    tool("once", { effect: "once", approval: "ask always", run: once }),
+    tool("once", { effect: "once", approval: "ask_always", run: once }),
     tool("fails", { effect: "pure", run: () => Promise.reject(new Error("no")) }),
     tool("slow", {
       effect: "once",
@@ -111,33 +111,35 @@ function tools(ran: Set<string>, twice: string[]): Tool[] {
   ];
 }
 
-const scripted = (script: Saying[][]) => (_request: ResponsesRequest, round: number) =>
+const toScript = (script: ScriptStep[][]) => (_request: ResponsesRequest, round: number) =>
   script[round % script.length] ?? [];
 
-function agentOf(
-  main: Saying[][],
-  help: Saying[][],
-  deep: Saying[][],
+function createAgent(
+  main: ScriptStep[][],
+  help: ScriptStep[][],
+  deep: ScriptStep[][],
   ran: Set<string>,
   twice: string[],
   atLimit: "finish" | "ask",
 ): Agent {
-  const part = (name: string, script: Saying[][], agents: Agent[]) =>
+  const createPart = (name: string, script: ScriptStep[][], agents: Agent[]) =>
     defineAgent({
       name,
       instructions: name,
-      model: scriptedModel(scripted(script)),
+      model: scriptedModel(toScript(script)),
       tools: tools(ran, twice),
       agents,
       atLimit,
       limits: { rounds: 2, depth: 3 },
     });
-  // Each asks for "helper": the same words go down to the deepest, who asks in vain.
-  const deepest = part("helper", deep, []);
-  return part("main", main, [part("helper", help, [part("helper", deep, [deepest])])]);
+  // Each agent calls "helper"; the deepest one has no such sub-agent.
+  const deepest = createPart("helper", deep, []);
+  return createPart("main", main, [
+    createPart("helper", help, [createPart("helper", deep, [deepest])]),
+  ]);
 }
 
-/** A log of a process: when another one has it, nothing is kept any more of what the first one does. */
+/** The log of one process, which stores nothing more after another process has inherited it. */
 class MortalLog extends MemoryLog {
   #dead = false;
 
@@ -148,7 +150,7 @@ class MortalLog extends MemoryLog {
   async inherited(id: string): Promise<MortalLog> {
     this.#dead = true;
     const next = new MortalLog();
-    await next.append(id, (await this.read(id, -1, 1e6)).map(entryOf));
+    await next.append(id, (await this.read(id, -1, 1e6)).map(parseLogRow));
     return next;
   }
 }
@@ -156,39 +158,40 @@ class MortalLog extends MemoryLog {
 const isOpen = ({ tasks }: TaskTree, id: string): boolean =>
   !["completed", "failed", "canceled", "expired"].includes(tasks[id]?.status ?? "");
 
-async function apply(started: Started, one: Move): Promise<void> {
+async function performAction(started: StartedTask, action: Action): Promise<void> {
   const { runtime, id } = started;
   const state = await runtime.state(id);
-  if (one.is === "wait") await setTimeout(one.ms);
-  if (one.is === "decide") {
+  if (action.type === "wait") await setTimeout(action.ms);
+  if (action.type === "decide") {
     const pending = state.approvals.filter(({ status }) => status === "pending");
-    const asked = pending[one.which % Math.max(1, pending.length)];
-    if (asked === undefined) return setImmediate();
+    const approval = pending[action.which % Math.max(1, pending.length)];
+    if (approval === undefined) return setImmediate();
     const edited =
-      one.edits && one.decision === "approve" && asked.kind === "call"
+      action.edits && action.decision === "approve" && approval.kind === "call"
         ? { arguments: '{"n":2}' }
         : {};
-    // Whoever may go on at every limit goes on for ever.
-    const decision = asked.kind === "limit" && one.decision === "approve" ? "deny" : one.decision;
-    await runtime.decide(asked.approval_id, { decision, by: "test", ...edited });
+    // Approving every limit would let the task run forever.
+    const decision =
+      approval.kind === "limit" && action.decision === "approve" ? "deny" : action.decision;
+    await runtime.decide(approval.approval_id, { decision, by: "test", ...edited });
   }
   const ids = Object.keys(state.tasks);
-  if (one.is === "cancel") await runtime.cancel(ids[one.which % ids.length] ?? id, "test");
-  if (one.is === "say")
-    await runtime.input(ids[one.which % ids.length] ?? id, "Hello.", one.delivery);
+  if (action.type === "cancel") await runtime.cancel(ids[action.which % ids.length] ?? id, "test");
+  if (action.type === "say")
+    await runtime.input(ids[action.which % ids.length] ?? id, "Hello.", action.delivery);
 }
 
 test(
-  "whatever agents do and people decide, and wherever processes end: the log is legal, the run ends, nothing runs twice",
+  "with random agents, decisions and crashes the log stays valid, the run ends, and nothing runs twice",
   async () => {
     await fc.assert(
       fc.asyncProperty(
-        rounds,
-        rounds,
-        rounds,
-        fc.array(move, { maxLength: 12 }),
+        roundsArbitrary,
+        roundsArbitrary,
+        roundsArbitrary,
+        fc.array(actionArbitrary, { maxLength: 12 }),
         fc.constantFrom("finish", "ask"),
-        async (main, help, deep, moves, atLimit) => {
+        async (main, help, deep, actions, atLimit) => {
           const ran = new Set<string>();
           const twice: string[] = [];
           const failures: unknown[] = [];
@@ -196,35 +199,41 @@ test(
             void failures.push(message, cause);
           const blobs = new MemoryBlobs();
           let log = new MortalLog();
-          const make = () =>
-            runtimeOf(agentOf(main, help, deep, ran, twice, atLimit), { log, blobs, onFailure });
-          let made = make();
-          const id = await made.runtime.start({ input: "Go." });
-          for (const one of moves) {
-            if (one.is !== "end") await apply({ ...made, id }, one);
+          const createProcess = () =>
+            createRuntime(createAgent(main, help, deep, ran, twice, atLimit), {
+              log,
+              blobs,
+              onFailure,
+            });
+          let fixture = createProcess();
+          const id = await fixture.runtime.start({ input: "Go." });
+          for (const action of actions) {
+            if (action.type !== "end") await performAction({ ...fixture, id }, action);
             else {
-              const ended = made.runtime.close(one.how === "in time" ? 50 : 0);
-              if (one.how !== "killed") await ended;
+              const ended = fixture.runtime.close(action.how === "in time" ? 50 : 0);
+              if (action.how !== "killed") await ended;
               log = await log.inherited(id);
-              made = make();
-              await made.runtime.recover();
+              fixture = createProcess();
+              await fixture.runtime.recover();
             }
           }
-          for (let left = 400; isOpen(await made.runtime.state(id), id); left -= 1) {
+          for (let left = 400; isOpen(await fixture.runtime.state(id), id); left -= 1) {
             expect(left).toBeGreaterThan(0);
-            await apply(
-              { ...made, id },
-              { is: "decide", which: 0, decision: "approve", edits: false },
+            await performAction(
+              { ...fixture, id },
+              { type: "decide", which: 0, decision: "approve", edits: false },
             );
             await setTimeout(0);
           }
           expect(failures).toEqual([]);
-          expect(validateLog(await eventsOf({ ...made, id }), { complete: true })).toBeUndefined();
+          expect(
+            validateLog(await readEvents({ ...fixture, id }), { complete: true }),
+          ).toBeUndefined();
           expect(twice).toEqual([]);
         },
       ),
-      { ...runs(100), timeout: 10_000, endOnFailure: true },
+      { ...propertyRuns(100), timeout: 10_000, endOnFailure: true },
     );
   },
-  60_000 * times,
+  60_000 * runMultiplier,
 );

@@ -2,19 +2,22 @@ import { defineTool, ModelError, type ToolContext } from "@deltawire/agent";
 import { describe, expect, test } from "vitest";
 import {
   decide,
-  ended,
-  question,
+  waitForEnd,
+  waitForApproval,
   scriptedAgent,
   start,
-  textOfLog,
-  toldResults,
-} from "./run-kit.ts";
+  readLogText,
+  getSentResults,
+} from "./runtime-fixture.ts";
 
 const secret = "sk-very-secret-0123456789";
 const redact = (text: string): string => text.replaceAll(secret, "[redacted]");
 
-async function ran(run: (input: unknown, context: ToolContext) => unknown, more: object = {}) {
-  const tool = defineTool({ name: "tell", description: "Tells.", run, ...more });
+async function runTool(
+  run: (input: unknown, context: ToolContext) => unknown,
+  overrides: object = {},
+) {
+  const tool = defineTool({ name: "tell", description: "Tells.", run, ...overrides });
   const { agent, model } = scriptedAgent([[{ call: "tell", args: {} }], [{ text: "Done." }]], {
     tools: [tool],
   });
@@ -22,8 +25,8 @@ async function ran(run: (input: unknown, context: ToolContext) => unknown, more:
   return { started, model };
 }
 
-const given: [string, () => unknown][] = [
-  ["a text", () => `the key is ${secret}.`],
+const results: [string, () => unknown][] = [
+  ["a string", () => `the key is ${secret}.`],
   ["an object", () => ({ deep: [{ key: secret }], [secret]: 1 })],
   [
     "parts and blocks",
@@ -41,68 +44,73 @@ const given: [string, () => unknown][] = [
       throw new Error(`401 for ${secret}`);
     },
   ],
-  ["a long text that is cut within it", () => `${"x".repeat(31_990)}${secret}${"y".repeat(9000)}`],
+  [
+    "a long text that is truncated within a secret",
+    () => `${"x".repeat(31_990)}${secret}${"y".repeat(9000)}`,
+  ],
 ];
 
-describe("what a tool gives is written without secrets", () => {
-  test.each(given)("%s", async (_name, run) => {
-    const { started, model } = await ran(run);
-    await ended(started);
-    const [log, told] = [await textOfLog(started), toldResults(model, 1).join("\n")];
-    for (const text of [log, told]) {
+describe("secrets are redacted in the output of a tool:", () => {
+  test.each(results)("%s", async (_name, run) => {
+    const { started, model } = await runTool(run);
+    await waitForEnd(started);
+    const [log, sent] = [await readLogText(started), getSentResults(model, 1).join("\n")];
+    for (const text of [log, sent]) {
       expect(text).not.toContain(secret.slice(0, 4));
       expect(text).toContain("[redacted]".slice(0, 4));
     }
     expect(log).toContain("[redacted]");
   });
 
-  test("what is kept of a long text for later pages", async () => {
-    const { started } = await ran(() => `${"x".repeat(40_000)}${secret}`);
-    await ended(started);
-    const log = await textOfLog(started);
+  test("a long text that is stored for later pages", async () => {
+    const { started } = await runTool(() => `${"x".repeat(40_000)}${secret}`);
+    await waitForEnd(started);
+    const log = await readLogText(started);
     const { hash = "" } = /"url":"\/api\/blobs\/(?<hash>[0-9a-f]{64})"/.exec(log)?.groups ?? {};
     const { bytes } = (await started.blobs.get(hash)) ?? {};
     expect(Buffer.from(bytes ?? []).toString("utf8")).toMatch(/x\[redacted\]$/);
   });
 
-  test("its progress, also where it is cut", async () => {
-    const { started } = await ran((_input, context) => {
+  test("progress, even if it is truncated", async () => {
+    const { started } = await runTool((_input, context) => {
       context.progress(`at ${secret}`);
       context.progress(`${"x".repeat(1990)}${secret}`);
     });
-    await ended(started);
-    const log = await textOfLog(started);
+    await waitForEnd(started);
+    const log = await readLogText(started);
     expect(log).toContain("at [redacted]");
     expect(log).not.toContain(secret.slice(0, 4));
   });
 
-  test("a result that a person is shown first", async () => {
-    const { started, model } = await ran(() => secret, { approval: { result: "always" } });
-    expect((await question(started)).block_list).toEqual([{ type: "text", text: "[redacted]" }]);
+  test("a result that needs approval", async () => {
+    const { started, model } = await runTool(() => secret, { approval: { result: "always" } });
+    expect((await waitForApproval(started)).block_list).toEqual([
+      { type: "text", text: "[redacted]" },
+    ]);
     await decide(started, {});
-    await ended(started);
-    expect(await textOfLog(started)).not.toContain(secret);
-    expect(toldResults(model, 1).join("\n")).toContain("[redacted]");
+    await waitForEnd(started);
+    expect(await readLogText(started)).not.toContain(secret);
+    expect(getSentResults(model, 1).join("\n")).toContain("[redacted]");
   });
 });
 
-test("what a model fails with is written without secrets, in warnings and at the end", async () => {
+test("secrets are redacted in model errors, both in warnings and in the task's error", async () => {
   const busy = new ModelError("rate_limit", `slow down, ${secret}`, { retryable: true });
   const { agent } = scriptedAgent([
     [{ error: busy }],
-    [{ error: new ModelError("invalid_key", `${secret} is not known`) }],
+    [{ error: new ModelError("invalid_key", `${secret} is unknown`) }],
   ]);
   const started = await start(agent, {}, { redact });
-  const { view } = await ended(started);
-  expect(view.error?.message).toBe("[redacted] is not known");
-  const log = await textOfLog(started);
+  const { view } = await waitForEnd(started);
+  expect(view.error?.message).toBe("[redacted] is unknown");
+  const log = await readLogText(started);
   expect(log).toContain("slow down, [redacted]");
   expect(log).not.toContain(secret);
 });
 
-test("each text of a result is looked at once, however long it is", async () => {
+test("each text of a result is searched for secrets only once", async () => {
   const long = "x".repeat(500_000);
-  const looked: number[] = [];
+  const redactedLengths: number[] = [];
   const tool = defineTool({
     name: "tell",
     description: "Tells.",
@@ -113,9 +121,12 @@ test("each text of a result is looked at once, however long it is", async () => 
     }),
   });
   const { agent } = scriptedAgent([[{ call: "tell", args: {} }]], { tools: [tool] });
-  const count = (text: string): string => (looked.push(text.length), text);
-  const started = await start(agent, {}, { redact: count });
+  const recordLength = (text: string): string => (redactedLengths.push(text.length), text);
+  const started = await start(agent, {}, { redact: recordLength });
   await decide(started, {});
-  await ended(started);
-  expect(looked.filter((length) => length >= long.length)).toEqual([long.length, long.length]);
+  await waitForEnd(started);
+  expect(redactedLengths.filter((length) => length >= long.length)).toEqual([
+    long.length,
+    long.length,
+  ]);
 });

@@ -1,42 +1,66 @@
 import { defineTool, type ResultPolicy } from "@deltawire/agent";
 import { expect, test } from "vitest";
-import { decide, ended, question, scriptedAgent, start, toldResults } from "./run-kit.ts";
+import {
+  decide,
+  waitForEnd,
+  waitForApproval,
+  scriptedAgent,
+  start,
+  getSentResults,
+} from "./runtime-fixture.ts";
 
 const script = [[{ call: "read", args: {} }], [{ text: "Done." }]];
-const fails = (): never => {
+const throwError = (): never => {
   throw new Error("no such page");
 };
 
-function agentWith(results: ResultPolicy | undefined, run: () => unknown, own?: ResultPolicy) {
+function createAgent(
+  resultApproval: ResultPolicy | undefined,
+  run: () => unknown,
+  toolPolicy?: ResultPolicy,
+) {
   const read = defineTool({
     name: "read",
     description: "Reads.",
-    ...(own === undefined ? {} : { approval: { result: own } }),
+    ...(toolPolicy === undefined ? {} : { approval: { result: toolPolicy } }),
     run,
   });
-  return scriptedAgent(script, { tools: [read], ...(results === undefined ? {} : { results }) });
+  return scriptedAgent(script, {
+    tools: [read],
+    ...(resultApproval === undefined ? {} : { resultApproval }),
+  });
 }
 
-test("a tool that says nothing has its failures held where its agent says so", async () => {
-  const { agent, model } = agentWith("on error", fails);
+test("failures of a tool without a result policy are held if its agent's policy is on_error", async () => {
+  const { agent, model } = createAgent("on_error", throwError);
   const started = await start(agent);
-  expect(await question(started)).toMatchObject({ kind: "result", tool: "read" });
+  expect(await waitForApproval(started)).toMatchObject({ kind: "result", tool: "read" });
   await decide(started, { decision: "redact", replacement: "try another" });
-  await ended(started);
-  expect(toldResults(model, 1)).toEqual(["try another"]);
+  await waitForEnd(started);
+  expect(getSentResults(model, 1)).toEqual(["try another"]);
 });
 
-test.each<[ResultPolicy | undefined, () => unknown, ResultPolicy | undefined]>([
-  [undefined, fails, undefined],
-  ["on error", () => "fine", undefined],
-  ["on error", fails, "never"],
-  ["always", () => "fine", "never"],
-])("with results %s nobody is asked about %s of a tool with %s", async (results, run, own) => {
-  const { events } = await ended(await start(agentWith(results, run, own).agent));
+test.each<[string, ResultPolicy | undefined, () => unknown, ResultPolicy | undefined]>([
+  ["a failure if neither the agent nor the tool has a policy", undefined, throwError, undefined],
+  ['a success if the agent\'s policy is "on_error"', "on_error", () => "fine", undefined],
+  [
+    'a failure if the agent\'s policy is "on_error" and the tool\'s is "never"',
+    "on_error",
+    throwError,
+    "never",
+  ],
+  [
+    'a success if the agent\'s policy is "always" and the tool\'s is "never"',
+    "always",
+    () => "fine",
+    "never",
+  ],
+])("results are not held: %s", async (_case, agentPolicy, run, toolPolicy) => {
+  const { events } = await waitForEnd(await start(createAgent(agentPolicy, run, toolPolicy).agent));
   expect(events.some(({ type }) => type === "task.approval.requested")).toBe(false);
 });
 
-test("of what may be held nothing is told before, neither its progress nor its error", async () => {
+test("a result that may be held reveals neither its progress nor its error before the decision", async () => {
   const read = defineTool({
     name: "read",
     description: "Reads.",
@@ -45,35 +69,35 @@ test("of what may be held nothing is told before, neither its progress nor its e
       throw new Error("the secret is 7");
     },
   });
-  const { agent } = scriptedAgent(script, { tools: [read], results: "on error" });
+  const { agent } = scriptedAgent(script, { tools: [read], resultApproval: "on_error" });
   const started = await start(agent);
-  await question(started);
+  await waitForApproval(started);
   await decide(started, { decision: "deny" });
-  const { events } = await ended(started);
-  const told = events.filter(({ type }) => type.startsWith("task.tool_execution."));
-  expect(told).toMatchObject([{}, { fraction: 0.5 }, { outcome: "failed" }]);
-  expect(JSON.stringify(told)).not.toContain("secret");
+  const { events } = await waitForEnd(started);
+  const sent = events.filter(({ type }) => type.startsWith("task.tool_execution."));
+  expect(sent).toMatchObject([{}, { fraction: 0.5 }, { outcome: "failed" }]);
+  expect(JSON.stringify(sent)).not.toContain("secret");
 });
 
-test("pages of a released result are not asked about again", async () => {
+test("reading pages of an approved result needs no further approval", async () => {
   const long = defineTool({ name: "read", description: "", run: () => "x".repeat(50_000) });
   const { agent, model } = scriptedAgent(
     (request, round) => {
-      const told = JSON.stringify(request.input);
-      const [, result = ""] = /read_result \{\\+"result\\+":\\+"([^"\\]+)/.exec(told) ?? [];
+      const sent = JSON.stringify(request.input);
+      const [, result = ""] = /read_result \{\\+"result\\+":\\+"([^"\\]+)/.exec(sent) ?? [];
       if (round === 1) return [{ call: "read_result", args: { result, offset: 40_000 } }];
       return round === 0 ? [{ call: "read", args: {} }] : [{ text: "Done." }];
     },
-    { tools: [long], results: "always" },
+    { tools: [long], resultApproval: "always" },
   );
   const started = await start(agent);
   await decide(started, {});
-  const { state } = await ended(started);
+  const { state } = await waitForEnd(started);
   expect(state.approvals).toHaveLength(1);
-  expect(toldResults(model, 2)[1]).toBe("x".repeat(10_000));
+  expect(getSentResults(model, 2)[1]).toBe("x".repeat(10_000));
 });
 
-test("a tool says that private values are not for it, or nothing of them", () => {
+test("defineTool sets unmask only if it is false", () => {
   const base = { name: "post", description: "", run: () => "" };
   expect(defineTool({ ...base, unmask: false }).unmask).toBe(false);
   expect(defineTool(base)).not.toHaveProperty("unmask");

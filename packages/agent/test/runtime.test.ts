@@ -2,7 +2,7 @@ import { defineAgent, defineTool, runTask } from "@deltawire/agent";
 import { validateLog, type TaskEvent, type TaskView } from "@deltawire/tasks";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { scriptedModel, type Saying } from "./scripted-model.ts";
+import { scriptedModel, type ScriptStep } from "./scripted-model.ts";
 
 const weather = defineTool({
   name: "get_weather",
@@ -15,7 +15,7 @@ const weather = defineTool({
   }),
 });
 
-async function finished(
+async function runToEnd(
   script: Parameters<typeof scriptedModel>[0],
   more: Partial<Parameters<typeof defineAgent>[0]> = {},
 ): Promise<{ view: TaskView; events: TaskEvent[]; model: ReturnType<typeof scriptedModel> }> {
@@ -37,7 +37,7 @@ async function finished(
 
 describe("an agent", () => {
   test("calls a tool, gets its result and answers with a citation", async () => {
-    const { view, model } = await finished([
+    const { view, model } = await runToEnd([
       [{ reasoning: "Thinking." }, { call: "get_weather", args: { location: "Paris" } }],
       [{ text: ["It is 15C", ".[^", "1]"] }],
     ]);
@@ -56,7 +56,7 @@ describe("an agent", () => {
         },
       ],
     });
-    expect(model.asked[1]?.input).toMatchObject([
+    expect(model.requests[1]?.input).toMatchObject([
       { role: "user" },
       { type: "reasoning" },
       { type: "function_call", name: "get_weather", call_id: "provider_call_0" },
@@ -64,8 +64,8 @@ describe("an agent", () => {
     ]);
   });
 
-  test("goes on though the provider says stop with a call, repeats ids and sends an unknown tool or half JSON", async () => {
-    const rounds: Saying[][] = [
+  test("continues after calls with the finish reason stop, repeated ids, an unknown tool or incomplete JSON", async () => {
+    const rounds: ScriptStep[][] = [
       [{ call: "get_weather", args: { location: "A" }, id: "same_id_1" }, { finish: "stop" }],
       [{ call: "get_weather", args: { location: "B" }, id: "same_id_1" }, { finish: "stop" }],
       [{ call: "nonsense", args: {} }],
@@ -73,7 +73,7 @@ describe("an agent", () => {
       [{ call: "get_weather", args: { place: 1 } }],
       [{ text: "Enough.[^9]" }],
     ];
-    const { view } = await finished(rounds);
+    const { view } = await runToEnd(rounds);
     expect(view.status).toBe("completed");
     const results = view.output.filter((item) => item.type === "tool_result");
     expect(results.map(({ status }) => status)).toEqual([
@@ -90,21 +90,21 @@ describe("an agent", () => {
     });
   });
 
-  test("stops at its rounds: the model is asked once more, without tools", async () => {
-    const { view, model } = await finished(
+  test("answers without tools once its limit of rounds is reached", async () => {
+    const { view, model } = await runToEnd(
       (_request, round) =>
         round < 3 ? [{ call: "get_weather", args: { location: "X" } }] : [{ text: "That is all." }],
       { limits: { rounds: 3 } },
     );
-    expect(model.asked).toHaveLength(4);
-    expect(model.asked[3]?.tool_choice).toBe("none");
+    expect(model.requests).toHaveLength(4);
+    expect(model.requests[3]?.tool_choice).toBe("none");
     const results = view.output.filter((item) => item.type === "tool_result");
     expect(results.map(({ status }) => status)).toEqual(["completed", "completed", "completed"]);
     expect(view.status).toBe("completed");
   });
 
-  test("takes back what a broken stream said and asks again", async () => {
-    const { view, events } = await finished([
+  test("retracts the output of a truncated stream and retries", async () => {
+    const { view, events } = await runToEnd([
       [{ text: ["It is ", "su"] }, { cut: true }],
       [{ text: "It is sunny." }],
     ]);

@@ -2,8 +2,8 @@ import { setImmediate } from "node:timers/promises";
 import type { Model, ModelError } from "@deltawire/agent";
 import {
   ChatBody,
-  chatRequest,
-  connect,
+  translateResponsesRequest,
+  connectMachines,
   genericProfile,
   ResponsesOverChat,
   type ChatRequest,
@@ -12,57 +12,57 @@ import {
   type ResponsesRequest,
 } from "@deltawire/wire";
 
-/** What a scripted model says in one round, as a provider's Chat stream would say it. */
-export type Saying =
+/** One step of a scripted round, sent as a provider's Chat stream. */
+export type ScriptStep =
   | { text: string | string[] }
   | { reasoning: string | string[] }
   | { call: string; args: unknown; id?: string; raw?: string }
-  /** The stream breaks off here. */
+  /** The stream ends here without a finish reason. */
   | { cut: true }
-  /** The upstream refuses. */
+  /** The upstream rejects the request. */
   | { error: ModelError }
   | { wait: Promise<unknown> }
   | { finish: string };
 
 export interface ScriptedModel extends Model {
-  /** What it was asked, round by round. */
-  readonly asked: ResponsesRequest[];
-  /** The same, as a Chat upstream would have got it. */
-  readonly chat: ChatRequest[];
-  /** How many streams are open. */
-  open: number;
+  /** The requests by round. */
+  readonly requests: ResponsesRequest[];
+  /** The requests as a Chat upstream would receive them. */
+  readonly chatRequests: ChatRequest[];
+  /** Number of open streams. */
+  openStreams: number;
 }
 
-/** A model that says in each round what the script says, through the real translator of a Chat upstream. */
+/** Creates a model that follows a script; its steps pass through the real translation of a Chat upstream. */
 export function scriptedModel(
   script:
-    | readonly (readonly Saying[])[]
-    | ((request: ResponsesRequest, round: number) => readonly Saying[]),
+    | readonly (readonly ScriptStep[])[]
+    | ((request: ResponsesRequest, round: number) => readonly ScriptStep[]),
   pause: () => Promise<unknown> = setImmediate,
 ): ScriptedModel {
   let round = 0;
   const model: ScriptedModel = {
-    asked: [],
-    chat: [],
-    open: 0,
+    requests: [],
+    chatRequests: [],
+    openStreams: 0,
     async *stream(request, signal, report) {
-      const sayings =
+      const steps =
         typeof script === "function"
           ? script(request, round)
           : (script[round] ?? [{ text: "done" }]);
       round += 1;
-      model.asked.push(structuredClone(request));
-      const { body, ...forTheReply } = chatRequest(request, {
+      model.requests.push(structuredClone(request));
+      const { body, ...replyOptions } = translateResponsesRequest(request, {
         profile: genericProfile,
         upstreamModel: "m",
       });
-      model.chat.push(body);
-      const { repairs } = forTheReply;
+      model.chatRequests.push(body);
+      const { repairs } = replyOptions;
       let ids = 0;
-      const machine = connect(
+      const machine = connectMachines(
         new ChatBody({ repairs, utf8: new TextDecoder(), expect: "stream" }),
         new ResponsesOverChat({
-          ...forTheReply,
+          ...replyOptions,
           responseId: `resp_${round}`,
           createdAt: 0,
           newId: (prefix) => `${prefix}_${round}_${(ids += 1)}`,
@@ -73,16 +73,16 @@ export function scriptedModel(
         signal.addEventListener("abort", () => reject(signal.reason as Error), { once: true }),
       );
       aborted.catch(() => undefined);
-      model.open += 1;
+      model.openStreams += 1;
       try {
         let finish: string | undefined = "stop";
         let calls = 0;
-        for (const saying of sayings) {
-          if ("error" in saying) throw saying.error;
-          if ("wait" in saying) await Promise.race([saying.wait, aborted]);
-          if ("finish" in saying) finish = saying.finish;
-          if ("cut" in saying) finish = undefined;
-          for (const delta of deltasOf(saying, calls)) {
+        for (const step of steps) {
+          if ("error" in step) throw step.error;
+          if ("wait" in step) await Promise.race([step.wait, aborted]);
+          if ("finish" in step) finish = step.finish;
+          if ("cut" in step) finish = undefined;
+          for (const delta of toDeltas(step, calls)) {
             machine.push(
               `data: ${JSON.stringify({ choices: [{ index: 0, delta }] })}\n\n`,
               out as ResponseEvent[],
@@ -91,7 +91,7 @@ export function scriptedModel(
             await pause();
             signal.throwIfAborted();
           }
-          if ("call" in saying) calls += 1;
+          if ("call" in step) calls += 1;
           if (finish === undefined) break;
         }
         if (finish !== undefined) {
@@ -103,20 +103,20 @@ export function scriptedModel(
         yield out;
       } finally {
         report?.({ repairs: Object.fromEntries(repairs.counts) });
-        model.open -= 1;
+        model.openStreams -= 1;
       }
     },
   };
   return model;
 }
 
-function deltasOf(saying: Saying, index: number): JsonObject[] {
-  if ("text" in saying) return list(saying.text).map((content) => ({ content }));
-  if ("reasoning" in saying)
-    return list(saying.reasoning).map((text) => ({ reasoning_content: text }));
-  if (!("call" in saying)) return [];
-  const { call: name, id = `provider_call_${index}` } = saying;
-  const args = saying.raw ?? JSON.stringify(saying.args);
+function toDeltas(step: ScriptStep, index: number): JsonObject[] {
+  if ("text" in step) return toArray(step.text).map((content) => ({ content }));
+  if ("reasoning" in step)
+    return toArray(step.reasoning).map((text) => ({ reasoning_content: text }));
+  if (!("call" in step)) return [];
+  const { call: name, id = `provider_call_${index}` } = step;
+  const args = step.raw ?? JSON.stringify(step.args);
   const middle = Math.floor(args.length / 2);
   return [
     { tool_calls: [{ index, id, type: "function", function: { name, arguments: "" } }] },
@@ -125,6 +125,6 @@ function deltasOf(saying: Saying, index: number): JsonObject[] {
   ];
 }
 
-function list(value: string | string[]): string[] {
+function toArray(value: string | string[]): string[] {
   return typeof value === "string" ? [value] : value;
 }

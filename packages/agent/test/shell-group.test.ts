@@ -17,9 +17,9 @@ import { setTimeout } from "node:timers/promises";
 import { shellGroup } from "@deltawire/agent";
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { isAllowedCommand } from "../src/groups/allowed-command.ts";
-import { HeadAndTail } from "../src/groups/head-and-tail.ts";
-import { runTool, toolContext, toolOf } from "./tool-context.ts";
+import { isAllowedCommand } from "../src/tool-groups/command-allowlist.ts";
+import { HeadTailBuffer } from "../src/tool-groups/head-tail-buffer.ts";
+import { runTool, toolContext, getTool } from "./tool-context.ts";
 
 let folder: string;
 
@@ -38,8 +38,8 @@ const run = (
   return runTool(shellGroup({ folder }), "run_command", input, more.context);
 };
 
-/** Processes, beside those that ended and wait for their parent, that have this in their command line. */
-function processesWith(text: string): string[] {
+/** Returns the ids of the processes with this word in their command line, without zombies. */
+function findProcesses(text: string): string[] {
   return readdirSync("/proc").filter((id) => {
     if (!/^\d+$/.test(id)) return false;
     try {
@@ -51,39 +51,39 @@ function processesWith(text: string): string[] {
   });
 }
 
-/** A number of seconds that only this test sleeps for. */
-const naps = (): string => `${1000 + Math.floor(Math.random() * 1e6)}.${process.pid}`;
+/** Returns a number of seconds that identifies the sleep of this test. */
+const uniqueSleepSeconds = (): string => `${1000 + Math.floor(Math.random() * 1e6)}.${process.pid}`;
 
-async function started(nap: string): Promise<void> {
-  for (let tries = 0; tries < 1000 && processesWith(nap).length === 0; tries += 1)
+async function waitForProcess(sleepSeconds: string): Promise<void> {
+  for (let attempts = 0; attempts < 1000 && findProcesses(sleepSeconds).length === 0; attempts += 1)
     await setTimeout(10);
-  expect(processesWith(nap)).not.toEqual([]);
+  expect(findProcesses(sleepSeconds)).not.toEqual([]);
 }
 
 describe("a command", () => {
-  test("is always asked about, is never run again by itself, and cannot be allowed with any arguments", () => {
-    expect(toolOf(shellGroup({ folder }), "run_command")).toMatchObject({
+  test("needs approval by default, is never repeated automatically, and cannot be allowed with any arguments", () => {
+    expect(getTool(shellGroup({ folder }), "run_command")).toMatchObject({
       effect: "once",
-      approval: { call: "ask always" },
-      anyArguments: false,
+      approval: { call: "ask_always" },
+      allowsAnyArguments: false,
       parallel: false,
     });
   });
 
-  test("runs in the folder, and its exit code and both outputs come back", async () => {
+  test("runs in the folder and returns its exit code, stdout and stderr", async () => {
     expect(await run("pwd; echo oops >&2; exit 3")).toBe(`exit code 3\n${folder}\noops\n`);
-    expect(await run("kill -9 $$")).toBe("ended by SIGKILL\n");
+    expect(await run("kill -9 $$")).toBe("killed by SIGKILL\n");
     expect(await run("cat")).toBe("exit code 0\n");
   });
 
-  test("sees no secrets of the process that runs it", async () => {
+  test("does not inherit secrets from the environment", async () => {
     process.env["DELTAWIRE_TEST_SECRET"] = "hush";
-    process.env["DELTAWIRE_TEST_NAMED"] = "told";
+    process.env["DELTAWIRE_TEST_NAMED"] = "visible";
     try {
       const group = shellGroup({ folder, environment: ["DELTAWIRE_TEST_NAMED"] });
       const text = (await runTool(group, "run_command", { command: "env" })) as string;
       expect(text).not.toContain("hush");
-      expect(text).toContain("DELTAWIRE_TEST_NAMED=told");
+      expect(text).toContain("DELTAWIRE_TEST_NAMED=visible");
       const names = text
         .split("\n")
         .slice(1, -1)
@@ -99,7 +99,7 @@ describe("a command", () => {
     }
   });
 
-  test("finds no programs by a relative entry of PATH", async () => {
+  test("does not use relative entries of PATH", async () => {
     const path = process.env["PATH"];
     process.env["PATH"] = `.::bin:${path}`;
     try {
@@ -109,130 +109,136 @@ describe("a command", () => {
     }
   });
 
-  test("that writes much keeps its beginning and its end", async () => {
+  test("with much output returns its beginning and its end", async () => {
     const text = (await run("seq 1 200000")) as string;
     expect(text.length).toBeLessThan(33_000);
     expect(text).toMatch(/^exit code 0\n1\n2\n3\n/);
-    expect(text).toMatch(/\d+ characters left out/);
+    expect(text).toMatch(/\d+ characters omitted/);
     expect(text).toMatch(/\n199999\n200000\n$/);
   });
 
-  test("tells what it writes while it runs", async () => {
+  test("reports its output as progress while it runs", async () => {
     const context = toolContext();
     await run("echo first; sleep 0.6; echo second; sleep 0.6; echo third", { context });
-    expect(context.told).toEqual(["first\n", "second\n"]);
+    expect(context.progressMessages).toEqual(["first\n", "second\n"]);
   });
 
-  test("that cannot be started says so", async () => {
+  test("that cannot be started fails with the reason", async () => {
     const group = shellGroup({ folder: join(folder, "none") });
     await expect(runTool(group, "run_command", { command: "true" })).rejects.toThrow("ENOENT");
     await expect(run("echo a\0b")).rejects.toThrow("null bytes");
   });
 });
 
-describe("what is started is stopped", () => {
-  const startings: [string, (nap: string) => string][] = [
-    ["a grandchild", (nap) => `sh -c 'sleep ${nap} & wait'; echo never`],
+describe("the processes of a command", () => {
+  const longRunningCommands: [string, (sleepSeconds: string) => string][] = [
+    ["a grandchild", (sleepSeconds) => `sh -c 'sleep ${sleepSeconds} & wait'; echo never`],
     [
-      "one that is deaf to SIGTERM",
-      (nap) => `trap '' TERM; sh -c "trap '' TERM; sleep ${nap}"; sleep 9`,
+      "a process that ignores SIGTERM",
+      (sleepSeconds) => `trap '' TERM; sh -c "trap '' TERM; sleep ${sleepSeconds}"; sleep 9`,
     ],
-    ["one in a session of its own", (nap) => `setsid sleep ${nap} & wait`],
-    ["a daemon", (nap) => `(setsid sleep ${nap} >/dev/null 2>&1 &); sleep 9`],
+    ["a process in its own session", (sleepSeconds) => `setsid sleep ${sleepSeconds} & wait`],
+    ["a daemon", (sleepSeconds) => `(setsid sleep ${sleepSeconds} >/dev/null 2>&1 &); sleep 9`],
     [
-      "a daemon without its environment",
-      (nap) => `(env -i setsid sleep ${nap} >/dev/null 2>&1 &); sleep 9`,
+      "a daemon with a cleared environment",
+      (sleepSeconds) => `(env -i setsid sleep ${sleepSeconds} >/dev/null 2>&1 &); sleep 9`,
     ],
     [
-      "one in a session of its own without its environment and its files",
-      (nap) => `env -i setsid -w sleep ${nap} >/dev/null 2>&1 9<&- & wait`,
+      "a process in its own session with a cleared environment and closed files",
+      (sleepSeconds) => `env -i setsid -w sleep ${sleepSeconds} >/dev/null 2>&1 9<&- & wait`,
     ],
   ];
 
-  test.each(startings)(
-    "at a cancel %s is gone within a second",
+  test.each(longRunningCommands)(
+    "end within a second when the call is canceled: %s",
     { retry: 2 },
     async (_, command) => {
-      const nap = naps();
+      const sleepSeconds = uniqueSleepSeconds();
       const abort = new AbortController();
-      const running = run(command(nap), { context: toolContext({ signal: abort.signal }) });
+      const running = run(command(sleepSeconds), {
+        context: toolContext({ signal: abort.signal }),
+      });
       running.catch(() => {});
-      await started(nap);
+      await waitForProcess(sleepSeconds);
       const at = performance.now();
       abort.abort(new Error("cancelled"));
       await expect(running).rejects.toThrow("cancelled");
       expect(performance.now() - at).toBeLessThan(1_000);
-      expect(processesWith(nap)).toEqual([]);
+      expect(findProcesses(sleepSeconds)).toEqual([]);
     },
   );
 
-  test("at its time limit a command is ended, and what it had written is told", async () => {
-    const nap = naps();
-    await expect(run(`echo begun; sleep ${nap}`, { seconds: 2 })).rejects.toThrow(
-      "stopped after 2 s\nbegun\n",
+  test("end at the timeout, and the error contains the output", async () => {
+    const sleepSeconds = uniqueSleepSeconds();
+    await expect(run(`echo begun; sleep ${sleepSeconds}`, { seconds: 2 })).rejects.toThrow(
+      "timed out after 2 s\nbegun\n",
     );
-    expect(processesWith(nap)).toEqual([]);
+    expect(findProcesses(sleepSeconds)).toEqual([]);
   });
 
-  test("a process may end itself in good order when it is asked to", async () => {
+  test("can handle SIGTERM before they are killed", async () => {
     const command = "trap 'echo bye; exit 0' TERM; echo up; while :; do sleep 0.05; done";
     await expect(run(command, { seconds: 2 })).rejects.toThrow(
-      /^stopped after 2 s\nup\n(Terminated\n)?bye\n$/,
+      /^timed out after 2 s\nup\n(Terminated\n)?bye\n$/,
     );
   });
 
   test.each([
-    ["", (nap: string) => `sleep ${nap} & echo done`],
-    [" that has left no pipe open", (nap: string) => `sleep ${nap} >/dev/null 2>&1 & echo done`],
+    ["", (sleepSeconds: string) => `sleep ${sleepSeconds} & echo done`],
     [
-      " in a session of its own and without its environment",
-      (nap: string) => `env -i setsid sleep ${nap} >/dev/null 2>&1 & sleep 0.1; echo done`,
+      " without open pipes",
+      (sleepSeconds: string) => `sleep ${sleepSeconds} >/dev/null 2>&1 & echo done`,
     ],
-  ])("a process in the background%s ends with its command", async (_, command) => {
-    const nap = naps();
+    [
+      " in its own session with a cleared environment",
+      (sleepSeconds: string) =>
+        `env -i setsid sleep ${sleepSeconds} >/dev/null 2>&1 & sleep 0.1; echo done`,
+    ],
+  ])("end with the command, even those in the background%s", async (_, command) => {
+    const sleepSeconds = uniqueSleepSeconds();
     const at = performance.now();
-    expect(await run(command(nap))).toBe(
-      "exit code 0\n(what it left in the background was ended)\ndone\n",
+    expect(await run(command(sleepSeconds))).toBe(
+      "exit code 0\n(background processes of the command were terminated)\ndone\n",
     );
     expect(performance.now() - at).toBeLessThan(5_000);
-    expect(processesWith(nap)).toEqual([]);
+    expect(findProcesses(sleepSeconds)).toEqual([]);
   });
 
-  test("closing the group ends what runs", async () => {
-    const nap = naps();
+  test("end when the group is closed", async () => {
+    const sleepSeconds = uniqueSleepSeconds();
     const group = shellGroup({ folder });
-    const running = runTool(group, "run_command", { command: `sleep ${nap}` });
-    await started(nap);
+    const running = runTool(group, "run_command", { command: `sleep ${sleepSeconds}` });
+    await waitForProcess(sleepSeconds);
     await group.close?.();
-    expect(await running).toBe("ended by SIGTERM\n");
-    expect(processesWith(nap)).toEqual([]);
+    expect(await running).toBe("killed by SIGTERM\n");
+    expect(findProcesses(sleepSeconds)).toEqual([]);
   });
 
-  test("what still runs when the process itself ends is killed with it", async () => {
-    const nap = naps();
-    const source = new URL("../src/groups/shell.ts", import.meta.url);
+  test("are killed when the Node process exits", async () => {
+    const sleepSeconds = uniqueSleepSeconds();
+    const source = new URL("../src/tool-groups/shell.ts", import.meta.url);
     const script = `import { shellGroup } from ${JSON.stringify(source.href)};
       const [tool] = shellGroup({ folder: "." }).tools;
       const signal = new AbortController().signal;
-      tool.run({ command: "sleep ${nap} & echo up; wait" }, { signal, progress: () => process.exit(0) });`;
+      tool.run({ command: "sleep ${sleepSeconds} & echo up; wait" }, { signal, progress: () => process.exit(0) });`;
     const { status, stderr } = spawnSync(
       process.execPath,
       ["--conditions=@deltawire/source", "--input-type=module", "-e", script],
       { encoding: "utf8", timeout: 20_000 },
     );
     expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
-    await expect.poll(() => processesWith(nap), { timeout: 5000 }).toEqual([]);
+    await expect.poll(() => findProcesses(sleepSeconds), { timeout: 5000 }).toEqual([]);
   });
 
-  test("a call that was cancelled before it began starts nothing", async () => {
+  test("are not started if the call is canceled before", async () => {
     const context = toolContext({ signal: AbortSignal.abort(new Error("cancelled")) });
     await expect(run("touch ran", { context })).rejects.toThrow("cancelled");
     expect(readdirSync(folder)).toEqual([]);
   });
 });
 
-/** Of what a shell would make something else than a simple command. */
-const asked = [
+/** Commands that are not simple commands to a shell. */
+const unsafeCommands = [
   "git status; rm -rf x",
   "git status;rm",
   "git status && rm x",
@@ -283,7 +289,7 @@ describe("the allow-list", () => {
   const patterns = ["git status*", "ls", "npm run test:*", "npm view * version", "cat ./notes/*"];
 
   const allows = (command: string, allow: readonly string[], exclude: string[] = []) =>
-    toolOf(shellGroup({ folder, allow, exclude }), "run_command").allows?.({ command });
+    getTool(shellGroup({ folder, allow, exclude }), "run_command").allows?.({ command });
 
   test.each([
     "git status",
@@ -300,7 +306,7 @@ describe("the allow-list", () => {
   });
 
   test.each([
-    ...asked,
+    ...unsafeCommands,
     "git status -s",
     "git status --porcelain=v2 src/a.ts",
     "git status --output=x",
@@ -315,11 +321,11 @@ describe("the allow-list", () => {
     "cat ./notes/../../x",
     "cat ./notes/a /etc/passwd",
     "npm view --registry version",
-  ])("%j is asked about", (command) => {
+  ])("%j needs approval", (command) => {
     expect(isAllowedCommand(command, patterns)).toBe(false);
   });
 
-  test("what a diff could read or write elsewhere is asked about", async () => {
+  test("diff options that read or write other files need approval", async () => {
     const options = [
       "--no-index a b",
       "--output=x",
@@ -335,7 +341,7 @@ describe("the allow-list", () => {
       expect(await allows(command, ["git diff*", "@read-only"])).toBe(false);
   });
 
-  test("a * is the value of an option that the entry names, if it leads nowhere else", async () => {
+  test("a * in an entry matches the value of an option, unless the value leads out of the folder", async () => {
     const list = ["git log --since=*", "git log --oneline*"];
     for (const command of ["git log --since=yesterday", "git log --oneline src"])
       expect([command, await allows(command, list)]).toEqual([command, true]);
@@ -349,7 +355,7 @@ describe("the allow-list", () => {
       expect([value, await allows(`git log ${value}`, list)]).toEqual([value, false]);
   });
 
-  test("a word that leads out of the folder by a link, or to a protected file, is asked about", async () => {
+  test("a word that leads out of the folder through a link, or to a protected file, needs approval", async () => {
     const secret = join(folder, "secret.db");
     writeFileSync(secret, "x");
     symlinkSync("/etc", join(folder, "etc"));
@@ -385,7 +391,7 @@ describe("the allow-list", () => {
     "git log --oneline -5",
     "git show HEAD",
     "git branch -a",
-  ])("@read-only has %j", async (command) => {
+  ])("@read-only allows %j", async (command) => {
     expect(await allows(command, ["@read-only"])).toBe(true);
   });
 
@@ -412,44 +418,44 @@ describe("the allow-list", () => {
     "cat -",
     "cat ~/x",
     "cat *",
-  ])("@read-only has not %j", async (command) => {
+  ])("@read-only does not allow %j", async (command) => {
     expect(await allows(command, ["@read-only"])).toBe(false);
   });
 
   test.each([
-    ["*", "any command"],
-    ["* status", "any command"],
-    ["git*", "any command of git"],
-    ["git *", "any command of git"],
-    ["g*t status", "any command"],
-    ["sh -c *", "whatever sh is given"],
-    ["/usr/bin/python3.12 x*", "whatever /usr/bin/python3.12 is given"],
-    ["find . -name *", "whatever find is given"],
+    ["*", "every command"],
+    ["* status", "every command"],
+    ["git*", "every git command"],
+    ["git *", "every git command"],
+    ["g*t status", "every command"],
+    ["sh -c *", "let sh run anything"],
+    ["/usr/bin/python3.12 x*", "let /usr/bin/python3.12 run anything"],
+    ["find . -name *", "let find run anything"],
     ["git diff -*", "any option"],
     ["git diff --*", "any option"],
     ["git diff --out* x", "any option"],
-    ["git -C*", "any command of git"],
-    ["git -C sub *", "any command of git"],
-    ["command git*", "whatever command is given"],
+    ["git -C*", "every git command"],
+    ["git -C sub *", "every git command"],
+    ["command git*", "let command run anything"],
     ["ls | sh", "never matches"],
     ["@everything", 'the only one is "@read-only"'],
-  ])("an entry %j is refused at the start", (entry, problem) => {
+  ])("the entry %j is rejected when the group is created", (entry, problem) => {
     expect(() => shellGroup({ folder, allow: [entry] })).toThrow(problem);
   });
 
-  test("whatever the entry, only simple commands are allowed", () => {
+  test("only simple commands are allowed, whatever the entry", () => {
     const words = fc.stringMatching(/^[a-z]{1,5}( [a-z][a-z]{0,4}){0,3}$/);
-    const sign = fc.constantFrom(...Array.from("|&;<>()$`\\\"'*?[]#~!{}^\n\r\t\0"));
+    const specialCharacter = fc.constantFrom(...Array.from("|&;<>()$`\\\"'*?[]#~!{}^\n\r\t\0"));
     fc.assert(
-      fc.property(words, words, sign, (before, after, one) => {
+      fc.property(words, words, specialCharacter, (before, after, character) => {
         expect(isAllowedCommand(`cat ${before}`, ["cat*"])).toBe(true);
-        expect(isAllowedCommand(`cat ${before}${one}${after}`, ["cat*"])).toBe(false);
+        expect(isAllowedCommand(`cat ${before}${character}${after}`, ["cat*"])).toBe(false);
         expect(isAllowedCommand(`a=${before} cat`, ["cat*"])).toBe(false);
       }),
     );
   });
 
-  test("a pattern is no regular expression", () => {
+  test("an entry is not a regular expression", () => {
     expect(isAllowedCommand("axb", ["a.b"])).toBe(false);
     expect(isAllowedCommand("aab", ["a+b"])).toBe(false);
     expect(isAllowedCommand("a.b", ["a.b"])).toBe(true);
@@ -457,9 +463,9 @@ describe("the allow-list", () => {
   });
 });
 
-describe("git on an allow-list", () => {
-  /** A program that leaves a file behind when it is run. */
-  const trap = (name: string): string => {
+describe("an allowed git command", () => {
+  /** Creates a program that creates the file "ran" when it is run. */
+  const createTrap = (name: string): string => {
     const path = join(folder, name);
     writeFileSync(path, `#!/bin/sh\ntouch "${folder}/ran"\ncat\n`, { mode: 0o755 });
     return path;
@@ -470,7 +476,7 @@ describe("git on an allow-list", () => {
     expect([words, status, stderr]).toEqual([words, 0, ""]);
   };
 
-  const repository = (): void => {
+  const createRepository = (): void => {
     git("init", "-q", "-b", "main");
     writeFileSync(join(folder, "a.txt"), "one\n");
     git("add", "a.txt");
@@ -479,32 +485,35 @@ describe("git on an allow-list", () => {
     writeFileSync(join(folder, ".gitattributes"), "*.txt filter=own diff=own\n");
   };
 
-  /** Runs a command as an agent does: not at all if somebody would be asked. */
-  const attempt = async (command: string): Promise<"asked" | "ran a program" | "clean"> => {
+  /** Runs a command unless it needs approval. */
+  const runIfAllowed = async (
+    command: string,
+  ): Promise<"needs approval" | "ran a program" | "clean"> => {
     rmSync(join(folder, "ran"), { force: true });
     const group = shellGroup({ folder, allow: ["@read-only", "git status*"] });
-    if ((await toolOf(group, "run_command").allows?.({ command })) !== true) return "asked";
+    if ((await getTool(group, "run_command").allows?.({ command })) !== true)
+      return "needs approval";
     await runTool(group, "run_command", { command });
     return existsSync(join(folder, "ran")) ? "ran a program" : "clean";
   };
 
   const commands = ["git status", "git diff", "git show", "git log -p", "git blame a.txt"];
 
-  test("runs in a repository with an ordinary configuration", async () => {
-    repository();
+  test("runs without approval in a repository with a normal configuration", async () => {
+    createRepository();
     git("config", "core.autocrlf", "false");
     git("config", "remote.origin.url", "https://example.org/a.git");
     for (const command of commands)
-      expect([command, await attempt(command)]).toEqual([command, "clean"]);
+      expect([command, await runIfAllowed(command)]).toEqual([command, "clean"]);
   });
 
-  test("runs neither the repository's file system monitor nor its hooks", async () => {
-    repository();
-    git("config", "core.fsmonitor", trap("monitor"));
+  test("does not run the repository's file system monitor or hooks", async () => {
+    createRepository();
+    git("config", "core.fsmonitor", createTrap("monitor"));
     git("config", "core.hooksPath", folder);
-    trap("post-index-change");
+    createTrap("post-index-change");
     for (const command of commands)
-      expect([command, await attempt(command)]).toEqual([command, "clean"]);
+      expect([command, await runIfAllowed(command)]).toEqual([command, "clean"]);
   });
 
   test.each([
@@ -514,22 +523,22 @@ describe("git on an allow-list", () => {
     "diff.external",
     "gpg.program",
   ])(
-    "is asked about where the repository configures %s, also in an included file",
+    "needs approval if the repository configures %s, even in an included file",
     async (setting) => {
-      repository();
-      git("config", "--file", join(folder, "included"), setting, trap("program"));
+      createRepository();
+      git("config", "--file", join(folder, "included"), setting, createTrap("program"));
       git("config", "include.path", join(folder, "included"));
       for (const command of commands)
-        expect([command, await attempt(command)]).toEqual([command, "asked"]);
+        expect([command, await runIfAllowed(command)]).toEqual([command, "needs approval"]);
       git("config", "--unset", "include.path");
       git("config", setting, join(folder, "program"));
       for (const command of commands)
-        expect([command, await attempt(command)]).toEqual([command, "asked"]);
+        expect([command, await runIfAllowed(command)]).toEqual([command, "needs approval"]);
     },
   );
 
-  /** A repository within the repository, which is no submodule of its configuration. */
-  const embedded = (): void => {
+  /** Creates a nested repository that is not registered as a submodule. */
+  const createEmbeddedRepository = (): void => {
     const inner = join(folder, "inner");
     const commit = [
       "-c",
@@ -547,75 +556,78 @@ describe("git on an allow-list", () => {
     git("-C", inner, ...commit);
     git("add", "--no-warn-embedded-repo", "inner");
     git(...commit);
-    git("-C", inner, "config", "filter.own.clean", trap("program"));
+    git("-C", inner, "config", "filter.own.clean", createTrap("program"));
     writeFileSync(join(inner, ".gitattributes"), "*.txt filter=own\n");
-    // Of the same size, so that git has to read it.
+    // The size stays the same, so git must read the file to notice the change.
     writeFileSync(join(inner, "b.txt"), "two\n");
   };
 
-  test("runs no filter of a repository within the repository", async () => {
-    repository();
-    embedded();
+  test("runs no filter of a nested repository", async () => {
+    createRepository();
+    createEmbeddedRepository();
     git("config", "diff.submodule", "diff");
     git("config", "status.submoduleSummary", "true");
     for (const command of commands)
-      expect([command, await attempt(command)]).toEqual([command, "clean"]);
+      expect([command, await runIfAllowed(command)]).toEqual([command, "clean"]);
     spawnSync("git", ["status"], { cwd: folder });
     expect(existsSync(join(folder, "ran"))).toBe(true);
   });
 
-  test("is asked about where .gitmodules may have git look into submodules", async () => {
-    repository();
-    embedded();
+  test("needs approval if .gitmodules can make git read submodules", async () => {
+    createRepository();
+    createEmbeddedRepository();
     const modules = '[submodule "inner"]\n\tpath = inner\n\turl = ./inner\n\tignore = none\n';
     writeFileSync(join(folder, ".gitmodules"), modules);
-    expect(await attempt("git status")).toBe("asked");
+    expect(await runIfAllowed("git status")).toBe("needs approval");
     git("add", ".gitmodules");
     rmSync(join(folder, ".gitmodules"));
-    expect(await attempt("git status")).toBe("asked");
+    expect(await runIfAllowed("git status")).toBe("needs approval");
   });
 
   test.each(["blame.ignoreRevsFile", "mailmap.file"])(
-    "is asked about where %s names a file, which would be shown",
+    "needs approval if %s names a file, as git could show its content",
     async (setting) => {
-      repository();
+      createRepository();
       git("config", setting, "/etc/passwd");
       for (const command of commands)
-        expect([command, await attempt(command)]).toEqual([command, "asked"]);
+        expect([command, await runIfAllowed(command)]).toEqual([command, "needs approval"]);
     },
   );
 
-  test("uses no bare repository that somebody has written into the folder", async () => {
+  test("does not use a bare repository that was written into the folder", async () => {
     for (const name of ["objects", "refs"]) mkdirSync(join(folder, name));
     writeFileSync(join(folder, "HEAD"), "ref: refs/heads/main\n");
     const config = ["[core]", "repositoryformatversion = 0", "bare = false", "worktree = ."];
-    writeFileSync(join(folder, "config"), [...config, `fsmonitor = ${trap("monitor")}`].join("\n"));
+    writeFileSync(
+      join(folder, "config"),
+      [...config, `fsmonitor = ${createTrap("monitor")}`].join("\n"),
+    );
     expect(spawnSync("git", ["status"], { cwd: folder }).status).toBe(0);
     expect(existsSync(join(folder, "ran"))).toBe(true);
-    expect(await attempt("git status")).not.toBe("ran a program");
+    expect(await runIfAllowed("git status")).not.toBe("ran a program");
   });
 });
 
-test("a text that has room is kept whole", () => {
-  const text = new HeadAndTail(3, 4);
-  for (const piece of ["ab", "cd", "efg"]) text.add(piece);
+test("HeadTailBuffer retains a short text completely and omits the middle of a long one", () => {
+  const text = new HeadTailBuffer(3, 4);
+  for (const piece of ["ab", "cd", "efg"]) text.append(piece);
   expect(text.toString()).toBe("abcdefg");
-  text.add("h😀");
-  expect(text.toString()).toBe("abc\n… (3 characters left out) …\ngh😀");
-  text.add("ij");
-  expect(text.toString()).toBe("abc\n… (5 characters left out) …\n😀ij");
-  text.add("k");
-  expect(text.toString()).toBe("abc\n… (6 characters left out) …\nijk");
+  text.append("h😀");
+  expect(text.toString()).toBe("abc\n… (3 characters omitted) …\ngh😀");
+  text.append("ij");
+  expect(text.toString()).toBe("abc\n… (5 characters omitted) …\n😀ij");
+  text.append("k");
+  expect(text.toString()).toBe("abc\n… (6 characters omitted) …\nijk");
 });
 
-test("head and tail of a text do not depend on how it was cut", () => {
+test("the result of HeadTailBuffer does not depend on how the text is split", () => {
   fc.assert(
     fc.property(fc.array(fc.string({ maxLength: 30 })), (pieces) => {
-      const whole = new HeadAndTail(10, 20);
-      const cut = new HeadAndTail(10, 20);
-      whole.add(pieces.join(""));
-      for (const piece of pieces) cut.add(piece);
-      expect(cut.toString()).toBe(whole.toString());
+      const expected = new HeadTailBuffer(10, 20);
+      const actual = new HeadTailBuffer(10, 20);
+      expected.append(pieces.join(""));
+      for (const piece of pieces) actual.append(piece);
+      expect(actual.toString()).toBe(expected.toString());
     }),
   );
 });

@@ -6,109 +6,111 @@ import {
   type Tool,
   type ToolDefinition,
 } from "@deltawire/agent";
-import { taskView, type TaskTree } from "@deltawire/tasks";
+import { buildTaskView, type TaskTree } from "@deltawire/tasks";
 import { describe, expect, test } from "vitest";
 import { runTool } from "../src/calls/run-tool.ts";
 import {
-  ended,
-  eventsOf,
-  recovered,
-  resultsIn,
+  decide,
+  waitForEnd,
+  waitForApproval,
+  readEvents,
+  recoverTask,
+  filterResults,
   scriptedAgent,
   start,
-  textOf,
-  toldResults,
-  until,
-  type Started,
-} from "./run-kit.ts";
+  getItemText,
+  getSentResults,
+  waitUntil,
+  type StartedTask,
+} from "./runtime-fixture.ts";
 import { toolContext } from "./tool-context.ts";
 
 const never = new Promise<never>(() => undefined);
-const isAtWork = ({ tasks }: TaskTree): boolean =>
+const isToolRunning = ({ tasks }: TaskTree): boolean =>
   Object.values(tasks).some(({ executions }) => executions.length > 0);
-const work = (definition: Partial<ToolDefinition<unknown>>): Tool =>
+const createWorkTool = (definition: Partial<ToolDefinition<unknown>>): Tool =>
   defineTool({ name: "work", description: "Works.", run: () => "worked", ...definition });
 const callWork = [{ call: "work", args: {} }];
 const askAnna = [{ call: "ask_for_help", args: { name: "anna", prompt: "Help." } }];
 
-/** A log that takes its time to keep that a tool begins. */
+/** A log that is slow to store the start of a tool. */
 class SlowLog extends MemoryLog {
-  readonly begins = Promise.withResolvers<void>();
-  readonly continueAnswer = Promise.withResolvers<void>();
+  readonly isStarting = Promise.withResolvers<void>();
+  readonly mayStore = Promise.withResolvers<void>();
 
   override async append(...batch: Parameters<MemoryLog["append"]>): Promise<void> {
     if (batch[1].some(({ event }) => event.type === "task.tool_execution.started")) {
-      this.begins.resolve();
-      await this.continueAnswer.promise;
+      this.isStarting.resolve();
+      await this.mayStore.promise;
     }
     return super.append(...batch);
   }
 }
 
-/** A call of which is being written that it begins. */
-async function aboutToBegin(tool: Tool): Promise<{ started: Started; log: SlowLog }> {
+/** Starts a task whose call waits until the test lets the log store its start. */
+async function startSlowCall(tool: Tool): Promise<{ started: StartedTask; log: SlowLog }> {
   const log = new SlowLog();
   const started = await start(scriptedAgent([callWork], { tools: [tool] }).agent, {}, { log });
-  await log.begins.promise;
+  await log.isStarting.promise;
   return { started, log };
 }
 
-test("a tool that is told to stop before it begins is given up like any other", async () => {
-  const tool = work({ run: () => never });
+test("a tool that is aborted before its start is abandoned, even if it never returns", async () => {
+  const tool = createWorkTool({ run: () => never });
   const began = performance.now();
   const ran = await runTool(tool, {}, toolContext(), AbortSignal.abort());
-  expect(ran).toEqual({ is: "stopped", ended: false });
+  expect(ran).toEqual({ status: "stopped", hasEnded: false });
   expect(performance.now() - began).toBeLessThan(5000);
 });
 
-describe("while it is written that a call begins", () => {
-  test("a task that is cancelled does not run it", async () => {
+describe("while the start of a call is being stored", () => {
+  test("a canceled task does not run it", async () => {
     let ran = 0;
-    const { started, log } = await aboutToBegin(work({ run: () => (ran += 1) }));
+    const { started, log } = await startSlowCall(createWorkTool({ run: () => (ran += 1) }));
     const cancelled = started.runtime.cancel(started.id, "me");
-    log.continueAnswer.resolve();
+    log.mayStore.resolve();
     expect(await cancelled).toBe("canceled");
     expect(ran).toBe(0);
-    const { state, view } = await ended(started);
+    const { state, view } = await waitForEnd(started);
     expect(state.tasks[started.id]?.executions).toMatchObject([{ outcome: "canceled" }]);
-    expect(resultsIn(view.output)).toMatchObject([{ outcome: "canceled" }]);
+    expect(filterResults(view.output)).toMatchObject([{ outcome: "canceled" }]);
   });
 
   test.each(["once", "idempotent"] as const)(
-    "a runtime that is closed does not run it, and nobody is asked whether it was: %s",
+    "a closed runtime neither runs it nor asks the user about it if its effect is %s",
     async (effect) => {
       let ran = 0;
-      const tool = work({ effect, run: () => (ran += 1) });
-      const { started, log } = await aboutToBegin(tool);
+      const tool = createWorkTool({ effect, run: () => (ran += 1) });
+      const { started, log } = await startSlowCall(tool);
       const closed = started.runtime.close();
       await new Promise((resolve) => setTimeout(resolve, 30));
-      log.continueAnswer.resolve();
+      log.mayStore.resolve();
       await closed;
       expect(ran).toBe(0);
       const next = scriptedAgent([[{ text: "Done." }]], { tools: [tool] });
-      const { view } = await ended(await recovered(next.agent, started));
+      const { view } = await waitForEnd(await recoverTask(next.agent, started));
       expect(view.approvals).toEqual([]);
       expect(ran).toBe(effect === "once" ? 0 : 1);
-      expect(toldResults(next.model, 0)).toEqual([
-        effect === "once" ? "The call was not run: the process ended before it." : "1",
+      expect(getSentResults(next.model, 0)).toEqual([
+        effect === "once" ? "The call was not run: the process ended before it started." : "1",
       ]);
     },
   );
 
-  test("a runtime that closes in time waits for it", async () => {
-    const { started, log } = await aboutToBegin(work({}));
+  test("a runtime that is closed with a waiting time runs it and waits for its result", async () => {
+    const { started, log } = await startSlowCall(createWorkTool({}));
     const closed = started.runtime.close(5000);
     await new Promise((resolve) => setTimeout(resolve, 50));
-    log.continueAnswer.resolve();
+    log.mayStore.resolve();
     await closed;
-    const { output } = taskView(await started.runtime.state(started.id));
-    expect(textOf(resultsIn(output)[0])).toBe("worked");
+    const { output } = buildTaskView(await started.runtime.state(started.id));
+    expect(getItemText(filterResults(output)[0])).toBe("worked");
   });
 });
 
 describe("a runtime that closes", () => {
-  test("in time leaves a task whose sub-agent is at work to the next one", async () => {
-    const slow = work({
+  test("with a waiting time leaves a task with a running sub-agent to the next one", async () => {
+    const slow = createWorkTool({
       effect: "pure",
       run: () => new Promise((resolve) => setTimeout(resolve, 50, "worked")),
     });
@@ -124,22 +126,22 @@ describe("a runtime that closes", () => {
         onFailure: (message) => failures.push(message),
       },
     );
-    await until(
+    await waitUntil(
       started,
       ({ tasks }) =>
         Object.values(tasks).filter(({ executions }) => executions.length > 0).length === 2,
     );
     await started.runtime.close(5000);
     expect(failures).toEqual([]);
-    expect(await started.log.unfinished()).toEqual([started.id]);
+    expect(await started.log.listUnfinished()).toEqual([started.id]);
     const next = agents([[{ text: "Here." }]], [[{ text: "Done." }]]);
-    const { view } = await ended(await recovered(next.agent, started));
+    const { view } = await waitForEnd(await recoverTask(next.agent, started));
     expect(view.status).toBe("completed");
-    expect(toldResults(next.model, 0)).toEqual(["Here."]);
+    expect(getSentResults(next.model, 0)).toEqual(["Here."]);
   });
 
-  test("and a tool that ends when it is told to: what is known is kept, and nobody is asked", async () => {
-    const tool = work({
+  test("stores the outcome of a tool that reacts to its signal, without asking the user", async () => {
+    const tool = createWorkTool({
       effect: "once",
       run: (_input, { signal }) =>
         new Promise((_resolve, reject) => {
@@ -147,49 +149,56 @@ describe("a runtime that closes", () => {
         }),
     });
     const started = await start(scriptedAgent([callWork], { tools: [tool] }).agent);
-    await until(started, isAtWork);
+    await waitUntil(started, isToolRunning);
     await started.runtime.close();
     const next = scriptedAgent([[{ text: "Done." }]], { tools: [tool] });
-    const { view, state } = await ended(await recovered(next.agent, started));
+    const { view, state } = await waitForEnd(await recoverTask(next.agent, started));
     expect(view.approvals).toEqual([]);
     expect(state.tasks[started.id]?.executions).toMatchObject([{ outcome: "canceled" }]);
-    expect(textOf(resultsIn(view.output)[0])).toContain("it may have been carried out in part");
+    expect(getItemText(filterResults(view.output)[0])).toContain(
+      "it may have been partially carried out",
+    );
   });
 
-  test("and a tool that does not end: a person is asked", async () => {
-    const tool = work({ effect: "once", run: () => never });
+  test("leaves the question about a tool that ignores its signal to the next one", async () => {
+    const tool = createWorkTool({ effect: "once", run: () => never });
     const started = await start(scriptedAgent([callWork], { tools: [tool] }).agent);
-    await until(started, isAtWork);
+    await waitUntil(started, isToolRunning);
     await started.runtime.close();
-    const types = (await eventsOf(started)).map(({ type }) => type);
+    const types = (await readEvents(started)).map(({ type }) => type);
     expect(types.at(-1)).toBe("task.tool_execution.started");
+    const next = scriptedAgent([[{ text: "Done." }]], { tools: [tool] });
+    const resumed = await recoverTask(next.agent, started);
+    expect(await waitForApproval(resumed)).toMatchObject({ kind: "reconcile" });
+    await decide(resumed, {});
+    await waitForEnd(resumed);
   });
 
-  test("while a task is being cancelled lets it come to its end", async () => {
-    const tool = work({ effect: "once", run: () => never });
+  test("while a task is being canceled completes the cancellation", async () => {
+    const tool = createWorkTool({ effect: "once", run: () => never });
     const started = await start(scriptedAgent([callWork], { tools: [tool] }).agent);
-    await until(started, isAtWork);
+    await waitUntil(started, isToolRunning);
     const cancelled = started.runtime.cancel(started.id, "me");
     await new Promise((resolve) => setTimeout(resolve, 20));
     await started.runtime.close();
     expect(await cancelled).toBe("canceled");
-    expect((await ended(started)).view.status).toBe("canceled");
+    expect((await waitForEnd(started)).view.status).toBe("canceled");
   });
 });
 
-test("helpers that have ended leave nothing with their parent", async () => {
+test("finished sub-agents leave no listeners on the signal of their parent", async () => {
   const { agent: anna } = scriptedAgent(() => [{ text: "Here." }], { name: "anna" });
   let signal: AbortSignal | undefined;
   const { agent, model } = scriptedAgent(
     (_request, round) => (round < 4 ? askAnna : [{ text: "Done." }]),
     { agents: [anna] },
   );
-  const listens: Model = {
+  const listeningModel: Model = {
     stream: (request, given, report) => {
       signal = given;
       return model.stream(request, new AbortController().signal, report);
     },
   };
-  await ended(await start({ ...agent, model: listens }));
+  await waitForEnd(await start({ ...agent, model: listeningModel }));
   expect(signal && getEventListeners(signal, "abort")).toEqual([]);
 });

@@ -1,9 +1,9 @@
-import { setTimeout as after } from "node:timers/promises";
+import { setTimeout as sleep } from "node:timers/promises";
 import { defineTool, Redactor, type ToolContext, type ToolDefinition } from "@deltawire/agent";
 import {
   emptyTree,
   reduce,
-  taskView,
+  buildTaskView,
   type OutputItem,
   type TaskEvent,
   type TaskTree,
@@ -11,40 +11,40 @@ import {
 } from "@deltawire/tasks";
 import { describe, expect, test } from "vitest";
 import {
-  ended,
-  eventsOf,
-  runtimeOf,
+  waitForEnd,
+  readEvents,
+  createRuntime,
   scriptedAgent,
   start,
-  until,
-  type Started,
-} from "./run-kit.ts";
+  waitUntil,
+  type StartedTask,
+} from "./runtime-fixture.ts";
 
 type Run = (input: unknown, context: ToolContext) => unknown;
 
 const call = { call: "work", args: {} };
 
-function agentOf(run: Run, more: Partial<ToolDefinition<unknown>> = {}, script = [[call]]) {
+function createAgent(run: Run, more: Partial<ToolDefinition<unknown>> = {}, script = [[call]]) {
   const tool = defineTool({ name: "work", description: "Works.", effect: "pure", run, ...more });
   return scriptedAgent(script, { tools: [tool] });
 }
 
-function resultIn(output: readonly unknown[]): ToolResultItem {
+function getResult(output: readonly unknown[]): ToolResultItem {
   const results = (output as OutputItem[]).filter(({ type }) => type === "tool_result");
   expect(results).toHaveLength(1);
   return results[0] as ToolResultItem;
 }
 
-const resultOf = ({ tasks }: TaskTree, id: string): ToolResultItem | undefined =>
+const findResult = ({ tasks }: TaskTree, id: string): ToolResultItem | undefined =>
   tasks[id]?.output.find((item) => item.type === "tool_result");
 
-const types = (events: readonly TaskEvent[]): string[] =>
+const listMediaEventTypes = (events: readonly TaskEvent[]): string[] =>
   events
     .map(({ type }) => type)
     .filter((type) => /^task\.(text|image|audio|file|data)\./.test(type));
 
-/** A promise that a test resolves. */
-function gate(): { open: () => void; opened: Promise<void> } {
+/** Creates a promise that the test resolves with `open`. */
+function createGate(): { open: () => void; opened: Promise<void> } {
   let open = (): void => undefined;
   const opened = new Promise<void>((resolve) => (open = resolve));
   return { open, opened };
@@ -54,13 +54,13 @@ const png = (byte: number) => ({ bytes: new Uint8Array([137, 80, byte]), media_t
 
 describe("a tool that streams", () => {
   test("shows text, an image as it grows, audio and a file before it returns", async () => {
-    const { open, opened } = gate();
-    const { agent, model } = agentOf(async (_input, { stream }) => {
+    const { open, opened } = createGate();
+    const { agent, model } = createAgent(async (_input, { stream }) => {
       stream.text("Looking");
       stream.text(" around.");
       const image = stream.image();
       image.partial(png(1));
-      await after(1);
+      await sleep(1);
       image.partial(png(2));
       image.done(png(3));
       stream.audio().done({ bytes: new Uint8Array([1]), media_type: "audio/wav" });
@@ -71,11 +71,11 @@ describe("a tool that streams", () => {
       await opened;
     });
     const started = await start(agent);
-    const live = await until(
+    const live = await waitUntil(
       started,
-      (state) => resultOf(state, started.id)?.block_list.length === 6,
+      (state) => findResult(state, started.id)?.block_list.length === 6,
     );
-    const shown = resultOf(live, started.id);
+    const shown = findResult(live, started.id);
     expect(shown?.status).toBe("in_progress");
     const url = expect.stringMatching(/^\/api\/blobs\/[0-9a-f]{64}$/) as unknown as string;
     const first = [
@@ -86,19 +86,19 @@ describe("a tool that streams", () => {
       { type: "data", data: { found: 1 } },
     ];
     expect(shown?.block_list.slice(0, 5)).toEqual(first);
-    // Whoever comes now sees the same as whoever was there from the start.
-    expect(taskView(reduce(emptyTree, await eventsOf(started)))).toEqual(
-      taskView(await started.runtime.state(started.id)),
+    // A new subscriber sees the same as one from the start.
+    expect(buildTaskView(reduce(emptyTree, await readEvents(started)))).toEqual(
+      buildTaskView(await started.runtime.state(started.id)),
     );
     open();
-    const { view, events, state } = await ended(started);
-    expect(taskView(reduce(emptyTree, events))).toEqual(view);
-    expect(taskView(state)).toEqual(view);
-    expect(resultIn(view.output).block_list).toEqual([
+    const { view, events, state } = await waitForEnd(started);
+    expect(buildTaskView(reduce(emptyTree, events))).toEqual(view);
+    expect(buildTaskView(state)).toEqual(view);
+    expect(getResult(view.output).block_list).toEqual([
       ...first,
       { type: "text", text: "Nearly there." },
     ]);
-    expect(types(events)).toEqual([
+    expect(listMediaEventTypes(events)).toEqual([
       "task.text.added",
       "task.text.delta",
       "task.text.delta",
@@ -115,42 +115,42 @@ describe("a tool that streams", () => {
       "task.text.added",
       "task.text.delta",
       "task.text.done",
-      // What the model said then.
-      ...types(events).slice(16),
+      // The answer of the model.
+      ...listMediaEventTypes(events).slice(16),
     ]);
-    // The model gets all of it, at the end.
-    const told = JSON.stringify(model.asked[1]?.input);
-    expect(told).toContain("Looking around.");
-    expect(told).toContain("input_image");
-    expect(told).toContain("Nearly there.");
+    // The model receives all of it at the end.
+    const sent = JSON.stringify(model.requests[1]?.input);
+    expect(sent).toContain("Looking around.");
+    expect(sent).toContain("input_image");
+    expect(sent).toContain("Nearly there.");
   });
 
   test.each<[string, unknown, string[], string]>([
     ["nothing", undefined, ["streamed"], "streamed"],
-    ["a text", "returned", ["streamed", "returned"], "streamed\nreturned"],
-    ["words for the model", { message_content: "for you" }, ["streamed"], "for you"],
+    ["text", "returned", ["streamed", "returned"], "streamed\nreturned"],
+    ["content for the model", { message_content: "for you" }, ["streamed"], "for you"],
     [
       "both",
       { message_content: "for you", block_list: [{ type: "text", text: "more" }] },
       ["streamed", "more"],
       "for you",
     ],
-  ])("and returns %s", async (_name, value, shown, told) => {
-    const { agent, model } = agentOf((_input, { stream }) => {
+  ])("and returns %s has both in its result", async (_name, value, shown, sent) => {
+    const { agent, model } = createAgent((_input, { stream }) => {
       stream.text("streamed");
       return value;
     });
-    const { view } = await ended(await start(agent));
-    const texts = resultIn(view.output).block_list.map(
+    const { view } = await waitForEnd(await start(agent));
+    const texts = getResult(view.output).block_list.map(
       (block) => block.type === "text" && block.text,
     );
     expect(texts).toEqual(shown);
-    const answered = model.asked[1]?.input as { type: string; output?: unknown }[];
-    expect(answered.find(({ type }) => type === "function_call_output")?.output).toBe(told);
+    const answered = model.requests[1]?.input as { type: string; output?: unknown }[];
+    expect(answered.find(({ type }) => type === "function_call_output")?.output).toBe(sent);
   });
 
-  test("can be cited: streamed blocks of a group have its number when the result is complete", async () => {
-    const { agent } = agentOf(
+  test("can be cited: its blocks get the number of their group when the result is complete", async () => {
+    const { agent } = createAgent(
       (_input, { stream }) => {
         stream.text("Paris: ", { id: "p", title: "Paris" });
         stream.text("15 °C", { id: "p", title: "Paris" });
@@ -160,8 +160,8 @@ describe("a tool that streams", () => {
       {},
       [[call], [{ text: "Cold [^1], warm [^2]." }]] as never,
     );
-    const { view, events } = await ended(await start(agent));
-    expect(resultIn(view.output).block_list).toMatchObject([
+    const { view, events } = await waitForEnd(await start(agent));
+    expect(getResult(view.output).block_list).toMatchObject([
       { type: "text", text: "Paris: 15 °C", id: 1 },
       { type: "text", text: "Rome: 20 °C", id: 2 },
       { type: "image", id: 1 },
@@ -171,50 +171,50 @@ describe("a tool that streams", () => {
       { reference_id: 2, block_indexes: [1], title: "Rome" },
     ]);
     expect(JSON.stringify(view.output.at(-1))).toContain("reference_to_block");
-    expect(taskView(reduce(emptyTree, events))).toEqual(view);
+    expect(buildTaskView(reduce(emptyTree, events))).toEqual(view);
   });
 
-  test("keeps what it has shown when it fails, and says why; an unfinished image is its last partial one", async () => {
-    const { agent, model } = agentOf(async (_input, { stream }) => {
+  test("retains its blocks and adds the error if it fails, with the latest preview of an incomplete image", async () => {
+    const { agent, model } = createAgent(async (_input, { stream }) => {
       stream.text("Halfway");
       const image = stream.image();
       image.partial(png(1));
-      await after(1);
+      await sleep(1);
       throw new Error("the printer is on fire");
     });
-    const { view } = await ended(await start(agent));
-    const result = resultIn(view.output);
+    const { view } = await waitForEnd(await start(agent));
+    const result = getResult(view.output);
     expect(result).toMatchObject({ status: "failed", outcome: "failed" });
     expect(result.block_list).toMatchObject([
       { type: "text", text: "Halfway" },
       { type: "image", image_url: { url: expect.stringMatching(/^\/api\/blobs\//) as unknown } },
       { type: "text", text: "The tool failed: the printer is on fire" },
     ]);
-    expect(JSON.stringify(model.asked[1]?.input)).toContain("Halfway");
+    expect(JSON.stringify(model.requests[1]?.input)).toContain("Halfway");
   });
 
-  test("keeps what it has shown when the task is cancelled, and adds nothing later", async () => {
+  test("retains its blocks if the task is canceled, and cannot add any later", async () => {
     let late: ToolContext | undefined;
-    const { agent } = agentOf(async (_input, context) => {
+    const { agent } = createAgent(async (_input, context) => {
       late = context;
       context.stream.text("Begun");
       context.stream.image();
       await new Promise(() => undefined);
     });
     const started = await start(agent);
-    await until(started, (state) => resultOf(state, started.id)?.block_list.length === 2);
+    await waitUntil(started, (state) => findResult(state, started.id)?.block_list.length === 2);
     await started.runtime.cancel(started.id, "user");
-    const { view, events } = await ended(started);
+    const { view, events } = await waitForEnd(started);
     expect(view.status).toBe("canceled");
-    expect(resultIn(view.output).block_list[0]).toEqual({ type: "text", text: "Begun" });
+    expect(getResult(view.output).block_list[0]).toEqual({ type: "text", text: "Begun" });
     late?.stream.text("still here");
     late?.stream.block({ type: "text", text: "still here" });
-    await after(80);
-    expect(await eventsOf(started)).toEqual(events);
+    await sleep(80);
+    expect(await readEvents(started)).toEqual(events);
   });
 
-  test("shows nothing of a result that a person has to release, before it is released", async () => {
-    const { agent } = agentOf(
+  test("shows nothing of a result that needs approval before the decision", async () => {
+    const { agent } = createAgent(
       (_input, { stream }) => {
         stream.text("a secret plan");
         stream.image().done(png(1));
@@ -222,41 +222,41 @@ describe("a tool that streams", () => {
       { approval: { result: "always" } },
     );
     const started = await start(agent);
-    const waiting = await until(started, ({ approvals }) => approvals.length === 1);
-    expect(resultOf(waiting, started.id)?.block_list).toEqual([]);
+    const waiting = await waitUntil(started, ({ approvals }) => approvals.length === 1);
+    expect(findResult(waiting, started.id)?.block_list).toEqual([]);
     expect(waiting.approvals[0]?.block_list).toMatchObject([
       { type: "text", text: "a secret plan" },
       { type: "image" },
     ]);
-    const before = types(await eventsOf(started));
+    const before = listMediaEventTypes(await readEvents(started));
     expect(before).toEqual([]);
     const id = waiting.approvals[0]?.approval_id ?? "";
     await started.runtime.decide(id, { decision: "approve", by: "user" });
-    const { view } = await ended(started);
-    expect(resultIn(view.output).block_list).toMatchObject([
+    const { view } = await waitForEnd(started);
+    expect(getResult(view.output).block_list).toMatchObject([
       { type: "text", text: "a secret plan" },
       { type: "image" },
     ]);
   });
 
-  test("shows no secret, wherever its text is cut", async () => {
+  test("shows no secret, wherever its text is split", async () => {
     const key = "sk-very-secret-0123456789";
     const redactor = new Redactor([key]);
     for (const size of [1, 3, 7, 1000]) {
-      const { agent } = agentOf(async (_input, { stream }) => {
+      const { agent } = createAgent(async (_input, { stream }) => {
         const text = `before ${key} after`;
         for (let at = 0; at < text.length; at += size) {
           stream.text(text.slice(at, at + size));
-          if (at < 20) await after(60);
+          if (at < 20) await sleep(60);
         }
       });
       const options = {
         redact: (text: string) => redactor.redact(text),
-        secretStart: (text: string) => redactor.openFrom(text),
+        findSecretStart: (text: string) => redactor.findOpenStart(text),
       };
       const started = await start(agent, {}, options);
-      const { view, events } = await ended(started);
-      expect(resultIn(view.output).block_list).toEqual([
+      const { view, events } = await waitForEnd(started);
+      expect(getResult(view.output).block_list).toEqual([
         { type: "text", text: "before [redacted] after" },
       ]);
       const log = JSON.stringify(events);
@@ -265,29 +265,31 @@ describe("a tool that streams", () => {
     }
   });
 
-  test("with more text than is shown ends with a note and a file that has all of it", async () => {
+  test("and exceeds the limit has a note and a file with the complete text in its result", async () => {
     const line = `${"x".repeat(999)}\n`;
-    const { agent, model } = agentOf((_input, { stream }) => {
+    const { agent, model } = createAgent((_input, { stream }) => {
       for (let nth = 0; nth < 300; nth += 1) stream.text(line);
       stream.text("the end");
     });
     const started = await start(agent);
-    const { view } = await ended(started);
-    const [text, file] = resultIn(view.output).block_list;
+    const { view } = await waitForEnd(started);
+    const [text, file] = getResult(view.output).block_list;
     if (text?.type !== "text" || file?.type !== "file") throw new Error("not a text and a file");
     expect(text.text.length).toBeLessThan(181_000);
-    expect(text.text).toMatch(/\[cut: 180000 of 300007 characters; .* a file\]$/);
+    expect(text.text).toMatch(/\[truncated: 180000 of 300007 characters; .* a file\]$/);
     const blob = await started.blobs.get(file.file_url.url.slice(-64));
     expect(Buffer.from(blob?.bytes ?? []).toString()).toBe(`${line.repeat(300)}the end`);
-    expect(JSON.stringify(model.asked[1]?.input)).toContain("read on with read_result");
+    expect(JSON.stringify(model.requests[1]?.input)).toContain("continue with read_result");
   });
 
-  test("costs few events, however small its pieces are", async () => {
-    const { agent } = agentOf((_input, { stream }) => {
+  test("causes few events, however small its deltas are", async () => {
+    const { agent } = createAgent((_input, { stream }) => {
       for (let nth = 0; nth < 50_000; nth += 1) stream.text("ab");
     });
-    const { events, view } = await ended(await start(agent));
-    expect(resultIn(view.output).block_list).toEqual([{ type: "text", text: "ab".repeat(50_000) }]);
+    const { events, view } = await waitForEnd(await start(agent));
+    expect(getResult(view.output).block_list).toEqual([
+      { type: "text", text: "ab".repeat(50_000) },
+    ]);
     expect(events.filter(({ type }) => type === "task.text.delta").length).toBeLessThan(1000);
   });
 
@@ -297,15 +299,19 @@ describe("a tool that streams", () => {
       ({ stream }) => stream.block({ type: "video" } as never),
       /"video"/,
     ],
-    ["an image of nothing", ({ stream }) => stream.image().done({} as never), /needs bytes/],
-    ["text that is none", ({ stream }) => stream.text(7 as never), /needs a string/],
+    ["an image without data", ({ stream }) => stream.image().done({} as never), /needs bytes/],
+    [
+      "text that is not a string",
+      ({ stream }) => stream.text(7 as never),
+      /delta must be a string, got number/,
+    ],
     [
       "a block while an image is open",
       ({ stream }) => {
         stream.image();
         stream.text("too early");
       },
-      /complete the image with its done\(\)/,
+      /call done\(\) on the open image/,
     ],
     [
       "too many blocks",
@@ -315,7 +321,7 @@ describe("a tool that streams", () => {
       /at most 1000 blocks/,
     ],
     [
-      "too many texts",
+      "too many text groups",
       ({ stream }) => {
         for (let nth = 0; nth < 1001; nth += 1) stream.text("x", { id: `${nth}` });
       },
@@ -328,37 +334,37 @@ describe("a tool that streams", () => {
       },
       /at most 10000000 characters/,
     ],
-  ])("and adds %s fails with a sentence that says so", async (_name, run, message) => {
-    const { agent } = agentOf((_input, context) => run(context));
-    const { view } = await ended(await start(agent));
-    const last = resultIn(view.output).block_list.at(-1);
+  ])("and adds %s fails with a clear message", async (_name, run, message) => {
+    const { agent } = createAgent((_input, context) => run(context));
+    const { view } = await waitForEnd(await start(agent));
+    const last = getResult(view.output).block_list.at(-1);
     expect(last?.type === "text" && last.text).toMatch(message);
   });
 
-  test("and whose images cannot be stored fails, and keeps what could be", async () => {
-    const { agent } = agentOf((_input, { stream }) => {
+  test("fails if an image cannot be stored, and retains the other blocks", async () => {
+    const { agent } = createAgent((_input, { stream }) => {
       stream.text("Before.");
       stream.block({ type: "image", ...png(1) });
       stream.text("After.");
     });
-    const made = runtimeOf(agent);
-    made.blobs.put = () => Promise.reject(new Error("the disk is full"));
-    const id = await made.runtime.start({ agent: agent.name, input: "Go." });
-    const { view } = await ended({ ...made, id });
-    const result = resultIn(view.output);
+    const fixture = createRuntime(agent);
+    fixture.blobs.put = () => Promise.reject(new Error("the disk is full"));
+    const id = await fixture.runtime.start({ agent: agent.name, input: "Go." });
+    const { view } = await waitForEnd({ ...fixture, id });
+    const result = getResult(view.output);
     expect(result.outcome).toBe("failed");
     expect(result.block_list).toEqual([
       { type: "text", text: "Before." },
-      { type: "text", text: "What the tool streamed cannot be stored: the disk is full" },
+      { type: "text", text: "The streamed output could not be stored: the disk is full" },
     ]);
   });
 });
 
 describe("a process that ends while a tool streams", () => {
-  /** The log as a process that was killed has left it, and a new process on it. */
-  async function interrupted(effect: "pure" | "once") {
+  /** Simulates a kill while a tool streams, and resumes the task from the log. */
+  async function resumeAfterKill(effect: "pure" | "once") {
     const never = new Promise<never>(() => undefined);
-    const first = agentOf(
+    const first = createAgent(
       async (_input, { stream }) => {
         stream.text("First");
         stream.text(" try");
@@ -368,20 +374,20 @@ describe("a process that ends while a tool streams", () => {
       { effect },
     );
     const started = await start(first.agent);
-    await until(started, (state) => {
-      const [, image] = resultOf(state, started.id)?.block_list ?? [];
+    await waitUntil(started, (state) => {
+      const [, image] = findResult(state, started.id)?.block_list ?? [];
       return image?.type === "image" && image.image_url.url !== "";
     });
     const { log, blobs, id } = started;
     const rows = await log.read(id, -1, 1e6);
-    const second = agentOf(
+    const second = createAgent(
       async (_input, { stream, attempt }) => {
         stream.text(`Attempt ${attempt}`);
       },
       { effect },
       [[{ text: "done" }]] as never,
     );
-    const copy = runtimeOf(second.agent, { blobs });
+    const copy = createRuntime(second.agent, { blobs });
     await copy.log.append(
       id,
       rows.map(({ json, private: priv }) => ({
@@ -392,61 +398,61 @@ describe("a process that ends while a tool streams", () => {
       {},
     );
     await copy.runtime.recover();
-    const next: Started = { ...copy, id };
+    const next: StartedTask = { ...copy, id };
     return { next, rows };
   }
 
-  test("is followed by one that runs a pure tool again: what the first run streamed is taken back", async () => {
-    const { next } = await interrupted("pure");
-    const { view, events } = await ended(next);
-    expect(resultIn(view.output).block_list).toEqual([{ type: "text", text: "Attempt 2" }]);
+  test("leads to a rerun of a pure tool, whose first blocks are dropped", async () => {
+    const { next } = await resumeAfterKill("pure");
+    const { view, events } = await waitForEnd(next);
+    expect(getResult(view.output).block_list).toEqual([{ type: "text", text: "Attempt 2" }]);
     expect(events.map(({ type }) => type)).toContain("task.output_item.retracted");
-    expect(taskView(reduce(emptyTree, events))).toEqual(view);
+    expect(buildTaskView(reduce(emptyTree, events))).toEqual(view);
   });
 
-  test("is followed by one that asks what became of a tool that runs once, and keeps what it streamed", async () => {
-    const { next } = await interrupted("once");
-    const waiting = await until(next, ({ approvals }) => approvals.length === 1);
+  test("leads to a question about a tool with the effect once, whose blocks are retained", async () => {
+    const { next } = await resumeAfterKill("once");
+    const waiting = await waitUntil(next, ({ approvals }) => approvals.length === 1);
     expect(waiting.approvals[0]?.kind).toBe("reconcile");
     const id = waiting.approvals[0]?.approval_id ?? "";
     await next.runtime.decide(id, { decision: "approve", by: "user" });
-    const { view, events } = await ended(next);
-    expect(resultIn(view.output).block_list).toMatchObject([
+    const { view, events } = await waitForEnd(next);
+    expect(getResult(view.output).block_list).toMatchObject([
       { type: "text", text: "First try" },
       { type: "image" },
       { type: "text", text: expect.stringContaining("carried out") as unknown },
     ]);
-    expect(taskView(reduce(emptyTree, events))).toEqual(view);
+    expect(buildTaskView(reduce(emptyTree, events))).toEqual(view);
   });
 
-  test("and cannot be gone on with can still be cancelled", async () => {
-    const { next } = await interrupted("once");
-    await until(next, ({ approvals }) => approvals.length === 1);
+  test("leaves a task that can be canceled instead of answering the question, and the blocks are retained", async () => {
+    const { next } = await resumeAfterKill("once");
+    await waitUntil(next, ({ approvals }) => approvals.length === 1);
     await next.runtime.cancel(next.id, "user");
-    const { view } = await ended(next);
-    expect(resultIn(view.output).block_list[0]).toEqual({ type: "text", text: "First try" });
+    const { view } = await waitForEnd(next);
+    expect(getResult(view.output).block_list[0]).toEqual({ type: "text", text: "First try" });
   });
 });
 
-test("a process that leaves a task writes nothing more of what its tools stream", async () => {
-  const { agent } = agentOf(async (_input, { stream, signal }) => {
+test("a runtime that is closed stores no further streamed blocks", async () => {
+  const { agent } = createAgent(async (_input, { stream, signal }) => {
     stream.text("Begun");
     stream.block({ type: "image", ...png(1) });
     await new Promise((_resolve, reject) => signal.addEventListener("abort", reject));
   });
-  const made = runtimeOf(agent);
-  const { open, opened } = gate();
-  const put = made.blobs.put.bind(made.blobs);
-  made.blobs.put = async (...blob) => {
+  const fixture = createRuntime(agent);
+  const { open, opened } = createGate();
+  const put = fixture.blobs.put.bind(fixture.blobs);
+  fixture.blobs.put = async (...blob) => {
     await opened;
     return put(...blob);
   };
-  const id = await made.runtime.start({ agent: agent.name, input: "Go." });
-  const started = { ...made, id };
-  await until(started, (state) => resultOf(state, id)?.block_list.length === 1);
-  await made.runtime.close();
-  const left = await eventsOf(started);
+  const id = await fixture.runtime.start({ agent: agent.name, input: "Go." });
+  const started = { ...fixture, id };
+  await waitUntil(started, (state) => findResult(state, id)?.block_list.length === 1);
+  await fixture.runtime.close();
+  const left = await readEvents(started);
   open();
-  await after(20);
-  expect(await eventsOf(started)).toEqual(left);
+  await sleep(20);
+  expect(await readEvents(started)).toEqual(left);
 });

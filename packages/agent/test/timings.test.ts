@@ -1,13 +1,13 @@
 import { defineAgent, defineTool, type Model } from "@deltawire/agent";
-import { stateHash, validateLog } from "@deltawire/tasks";
+import { computeStateHash, validateLog } from "@deltawire/tasks";
 import type { JsonObject } from "@deltawire/wire";
 import { describe, expect, test } from "vitest";
-import { ended, scriptedAgent, start, until } from "./run-kit.ts";
+import { waitForEnd, scriptedAgent, start, waitUntil } from "./runtime-fixture.ts";
 
-/** A clock that stands until it is told to go on. */
-function clock(): { now: () => number; passes: (ms: number) => void } {
+/** Creates a clock that advances only when the test calls `advance`. */
+function createClock(): { now: () => number; advance: (ms: number) => void } {
   let time = Date.parse("2026-01-01T00:00:00.000Z");
-  return { now: () => time, passes: (ms) => void (time += ms) };
+  return { now: () => time, advance: (ms) => void (time += ms) };
 }
 
 const reasoningItem = { type: "reasoning", id: "rs_up", summary: [], status: "completed" };
@@ -16,7 +16,7 @@ const added: JsonObject = {
   output_index: 0,
   item: { ...reasoningItem },
 };
-const thinks = (delta: string): JsonObject => ({
+const reasoningDelta = (delta: string): JsonObject => ({
   type: "response.reasoning_summary_text.delta",
   item_id: "rs_up",
   output_index: 0,
@@ -30,7 +30,7 @@ const done = (text: string): JsonObject => ({
 });
 const completed: JsonObject = { type: "response.completed", response: { usage: null } };
 
-function says(...steps: (JsonObject | (() => unknown))[]): Model {
+function createStreamingModel(...steps: (JsonObject | (() => unknown))[]): Model {
   return {
     async *stream(_request, signal) {
       for (const step of steps) {
@@ -42,79 +42,87 @@ function says(...steps: (JsonObject | (() => unknown))[]): Model {
   };
 }
 
-const agentOf = (model: Model) => defineAgent({ name: "main", instructions: "Help.", model });
+const createAgent = (model: Model) => defineAgent({ name: "main", instructions: "Help.", model });
 
-describe("how long was thought", () => {
-  test("is from the first word to the end, by the clock of the runtime", async () => {
-    const { now, passes } = clock();
-    const model = says(
+describe("the duration of reasoning", () => {
+  test("is measured from the first delta to the end, by the clock of the runtime", async () => {
+    const { now, advance } = createClock();
+    const model = createStreamingModel(
       added,
-      () => passes(10_000),
-      thinks("Let me "),
-      () => passes(1200),
-      thinks("think."),
-      () => passes(300),
+      () => advance(10_000),
+      reasoningDelta("Let me "),
+      () => advance(1200),
+      reasoningDelta("think."),
+      () => advance(300),
       done("Let me think."),
       completed,
     );
-    const { view, events } = await ended(await start(agentOf(model), {}, { now }));
+    const { view, events } = await waitForEnd(await start(createAgent(model), {}, { now }));
     expect(view.output).toMatchObject([
       { type: "reasoning", summary: [{ text: "Let me think." }], duration_ms: 1500 },
     ]);
-    // It is a part of the view, and so of what its hash says.
-    expect(events.at(-1)).toMatchObject({ state_hash: stateHash(view) });
+    // The duration is part of the view and therefore of its hash.
+    expect(events.at(-1)).toMatchObject({ state_hash: computeStateHash(view) });
   });
 
-  test("is told also where the model was cut off, or a person has stopped it", async () => {
-    const { now, passes } = clock();
-    const cut = says(added, thinks("Hm"), () => passes(70), {
+  test("is recorded even if the reply is incomplete or a user stops the task", async () => {
+    const { now, advance } = createClock();
+    const cut = createStreamingModel(added, reasoningDelta("Hm"), () => advance(70), {
       type: "response.incomplete",
       response: { usage: null, incomplete_details: { reason: "max_output_tokens" } },
     });
-    const { view } = await ended(await start(agentOf(cut), {}, { now }));
+    const { view } = await waitForEnd(await start(createAgent(cut), {}, { now }));
     expect(view.output[0]).toMatchObject({ status: "incomplete", duration_ms: 70 });
-    const forever = says(
+    const endlessModel = createStreamingModel(
       added,
-      thinks("Hm"),
-      () => passes(40),
-      thinks("m"),
+      reasoningDelta("Hm"),
+      () => advance(40),
+      reasoningDelta("m"),
       () => new Promise(() => undefined),
     );
-    const started = await start(agentOf(forever), {}, { now });
-    await until(started, ({ tasks }) => JSON.stringify(tasks).includes("Hmm"));
-    passes(5);
+    const started = await start(createAgent(endlessModel), {}, { now });
+    await waitUntil(started, ({ tasks }) => JSON.stringify(tasks).includes("Hmm"));
+    advance(5);
     await started.runtime.cancel(started.id, "user");
-    const { view: stopped, events } = await ended(started);
+    const { view: stopped, events } = await waitForEnd(started);
     expect(stopped.output[0]).toMatchObject({ status: "incomplete", duration_ms: 45 });
     expect(validateLog(events, { complete: true })).toBeUndefined();
   });
 
-  test("is not known of a thought that came as a whole", async () => {
-    const { view } = await ended(await start(agentOf(says(done("All at once."), completed))));
+  test("is unknown for reasoning that arrived in one piece", async () => {
+    const { view } = await waitForEnd(
+      await start(createAgent(createStreamingModel(done("All at once."), completed))),
+    );
     expect(view.output[0]).toMatchObject({ summary: [{ text: "All at once." }] });
     expect(view.output[0]).not.toHaveProperty("duration_ms");
   });
 
-  test("is never less than nothing, also where the clock is set back", async () => {
-    const { now, passes } = clock();
-    const model = says(added, thinks("Hm"), () => passes(-3_600_000), done("Hm"), completed);
-    const { view } = await ended(await start(agentOf(model), {}, { now }));
+  test("is never negative, even if the clock is set back", async () => {
+    const { now, advance } = createClock();
+    const model = createStreamingModel(
+      added,
+      reasoningDelta("Hm"),
+      () => advance(-3_600_000),
+      done("Hm"),
+      completed,
+    );
+    const { view } = await waitForEnd(await start(createAgent(model), {}, { now }));
     expect(view.output[0]).toMatchObject({ duration_ms: 0 });
   });
 });
 
-test("a run of a tool tells when it began and how long it took, and only its state does", async () => {
-  const { now, passes } = clock();
+test("the state has the start time and the duration of an execution, and the view has no start time", async () => {
+  const { now, advance } = createClock();
   const wait = defineTool({
     name: "wait",
     description: "Waits.",
     effect: "pure",
-    run: () => passes(250),
+    run: () => advance(250),
   });
   const { agent } = scriptedAgent([[{ call: "wait", args: {} }], [{ text: "Done." }]], {
     tools: [wait],
   });
-  const { state, view } = await ended(await start(agent, {}, { now }));
+  const { state, view } = await waitForEnd(await start(agent, {}, { now }));
   const [execution] = state.tasks[state.root_task_id]?.executions ?? [];
   expect(execution).toMatchObject({
     started_at: "2026-01-01T00:00:00.000Z",

@@ -1,11 +1,11 @@
 import type { Tool, ToolContext, ToolGroup } from "@deltawire/agent";
 import { StreamedOutput } from "../src/calls/streamed-output.ts";
 
-/** What a tool gets when it runs, with what it tells kept in `told`. */
+/** Creates the context of a tool call. Progress messages are collected in `progressMessages`. */
 export function toolContext(
   more: Partial<ToolContext> = {},
-): ToolContext & { readonly told: string[] } {
-  const told: string[] = [];
+): ToolContext & { readonly progressMessages: string[] } {
+  const progressMessages: string[] = [];
   const blobs = { put: async () => "", get: async () => undefined };
   return {
     signal: new AbortController().signal,
@@ -15,13 +15,13 @@ export function toolContext(
     attempt: 1,
     blobs,
     stream: new StreamedOutput({ blobs }),
-    progress: (message) => void told.push(message),
-    told,
+    progress: (message) => void progressMessages.push(message),
+    progressMessages,
     ...more,
   };
 }
 
-export function toolOf(group: ToolGroup, name: string): Tool {
+export function getTool(group: ToolGroup, name: string): Tool {
   const tool = group.tools.find((one) => one.name === name);
   if (tool === undefined) throw new Error(`${group.name} has no ${name}`);
   return tool;
@@ -34,7 +34,7 @@ export async function runTool(
   input: unknown,
   context: ToolContext = toolContext(),
 ): Promise<unknown> {
-  const tool = toolOf(group, name);
+  const tool = getTool(group, name);
   const checked = await tool.check(input);
   if (!checked.ok) throw new Error(`bad input: ${checked.problems.join("; ")}`);
   return tool.run(checked.value, context);

@@ -3,61 +3,61 @@ import { defineTool, MemoryLog, type ToolDefinition } from "@deltawire/agent";
 import type { ResponsesRequest } from "@deltawire/wire";
 import { describe, expect, test } from "vitest";
 import { blobPath } from "@deltawire/tasks";
-import { longestForModel } from "../src/calls/long-results.ts";
-import { entryOf } from "../src/log/private-parts.ts";
+import { maxModelCharacters } from "../src/calls/long-results.ts";
+import { parseLogRow } from "../src/log/private-records.ts";
 import {
-  ended,
-  recovered,
-  resultsIn,
+  waitForEnd,
+  recoverTask,
+  filterResults,
   scriptedAgent,
   start,
-  textOfLog,
-  toldResults,
-} from "./run-kit.ts";
-import type { Saying } from "./scripted-model.ts";
+  readLogText,
+  getSentResults,
+} from "./runtime-fixture.ts";
+import type { ScriptStep } from "./scripted-model.ts";
 
-const tool = (definition: Partial<ToolDefinition<unknown>>) =>
+const createTool = (definition: Partial<ToolDefinition<unknown>>) =>
   defineTool({ name: "get", description: "Gets.", run: () => "x", ...definition });
 
-const one = [[{ call: "get", args: {} }], [{ text: "Done." }]];
+const script = [[{ call: "get", args: {} }], [{ text: "Done." }]];
 
-describe("time", () => {
-  test("that runs out gives a result of its own, and the task goes on", async () => {
-    const slow = tool({
-      timeout: 20,
+describe("the timeout of a tool", () => {
+  test("ends the call with the outcome timeout, and the task continues", async () => {
+    const slow = createTool({
+      timeoutMs: 20,
       run: (_input, { signal }) =>
         new Promise((_resolve, reject) =>
           signal.addEventListener("abort", () => reject(new Error("aborted"))),
         ),
     });
-    const { agent, model } = scriptedAgent(one, { tools: [slow] });
-    const { view, events } = await ended(await start(agent));
-    expect(resultsIn(view.output)).toMatchObject([{ status: "failed", outcome: "timeout" }]);
-    expect(toldResults(model, 1)).toEqual(["The tool was stopped: no result within 0.02 s."]);
+    const { agent, model } = scriptedAgent(script, { tools: [slow] });
+    const { view, events } = await waitForEnd(await start(agent));
+    expect(filterResults(view.output)).toMatchObject([{ status: "failed", outcome: "timeout" }]);
+    expect(getSentResults(model, 1)).toEqual(["The tool was stopped: no result within 0.02 s."]);
     expect(events.find(({ type }) => type === "task.tool_execution.done")).toMatchObject({
       outcome: "timeout",
     });
   });
 
-  test("that runs out for a tool that ignores it gives it up", async () => {
-    const { agent } = scriptedAgent(one, {
-      tools: [tool({ timeout: 20, run: () => new Promise(() => undefined) })],
+  test("abandons a tool that ignores its signal", async () => {
+    const { agent } = scriptedAgent(script, {
+      tools: [createTool({ timeoutMs: 20, run: () => new Promise(() => undefined) })],
     });
-    const { view } = await ended(await start(agent));
-    expect(resultsIn(view.output)).toMatchObject([{ outcome: "timeout" }]);
+    const { view } = await waitForEnd(await start(agent));
+    expect(filterResults(view.output)).toMatchObject([{ outcome: "timeout" }]);
   });
 
-  test("of a month is not over at once", async () => {
-    const { agent } = scriptedAgent(one, {
-      tools: [tool({ timeout: 31 * 86_400_000, run: () => setTimeout(20, "here") })],
+  test("may be a month long", async () => {
+    const { agent } = scriptedAgent(script, {
+      tools: [createTool({ timeoutMs: 31 * 86_400_000, run: () => setTimeout(20, "here") })],
     });
-    const { view } = await ended(await start(agent));
-    expect(resultsIn(view.output)).toMatchObject([{ status: "completed" }]);
+    const { view } = await waitForEnd(await start(agent));
+    expect(filterResults(view.output)).toMatchObject([{ status: "completed" }]);
   });
 });
 
-test("a tool tells how far it is; what is no fraction or no text is made one", async () => {
-  const tells = tool({
+test("the progress of a tool is reported, with invalid fractions and strings corrected", async () => {
+  const reportingTool = createTool({
     run: (_input, context) => {
       context.progress("a half", 0.5);
       context.progress("too much", 7);
@@ -67,13 +67,13 @@ test("a tool tells how far it is; what is no fraction or no text is made one", a
       return "done";
     },
   });
-  const { agent } = scriptedAgent(one, { tools: [tells] });
-  const { view, events } = await ended(await start(agent));
-  expect(resultsIn(view.output)[0]?.status).toBe("completed");
-  const told = events.flatMap((event) =>
+  const { agent } = scriptedAgent(script, { tools: [reportingTool] });
+  const { view, events } = await waitForEnd(await start(agent));
+  expect(filterResults(view.output)[0]?.status).toBe("completed");
+  const reports = events.flatMap((event) =>
     event.type === "task.tool_execution.progress" ? [event] : [],
   );
-  expect(told.map(({ message, fraction }) => [message?.length, fraction])).toEqual([
+  expect(reports.map(({ message, fraction }) => [message?.length, fraction])).toEqual([
     [6, 0.5],
     [8, 1],
     [7, undefined],
@@ -82,32 +82,32 @@ test("a tool tells how far it is; what is no fraction or no text is made one", a
   ]);
 });
 
-test("what a tool knows: its task, its call, its key and that it is the first attempt", async () => {
-  let known: object | undefined;
-  const knows = tool({
+test("the context of a tool has its task, call, idempotency key and attempt", async () => {
+  let receivedContext: object | undefined;
+  const contextTool = createTool({
     run: (_input, { taskId, callId, idempotencyKey, attempt }) =>
-      void (known = { taskId, callId, idempotencyKey, attempt }),
+      void (receivedContext = { taskId, callId, idempotencyKey, attempt }),
   });
-  const { agent } = scriptedAgent(one, { tools: [knows] });
+  const { agent } = scriptedAgent(script, { tools: [contextTool] });
   const started = await start(agent);
-  const { view, events } = await ended(started);
+  const { view, events } = await waitForEnd(started);
   const run = events.find((event) => event.type === "task.tool_execution.started");
-  expect(known).toEqual({
+  expect(receivedContext).toEqual({
     taskId: started.id,
-    callId: resultsIn(view.output)[0]?.call_id,
+    callId: filterResults(view.output)[0]?.call_id,
     idempotencyKey: run?.idempotency_key,
     attempt: 1,
   });
 });
 
 describe("calls of one round", () => {
-  /** How many run at the same time, at the most, and in which order they begin. */
-  function watched(
+  /** Creates a tool that records the highest number of concurrent calls and the order of their starts. */
+  function createRecordingTool(
     parallel: boolean,
     name: string,
     record: { now: number; most: number; order: string[] },
   ) {
-    return tool({
+    return createTool({
       name,
       parallel,
       run: async (input) => {
@@ -125,14 +125,14 @@ describe("calls of one round", () => {
   const calls = (name: string, ...ms: number[]) =>
     ms.map((each, at) => ({ call: name, args: { n: `${name}${at}`, ms: each } }));
 
-  test("run side by side where tools allow it, and their results are in the order of the calls", async () => {
+  test("run in parallel if their tools allow it, with results in the order of the calls", async () => {
     const record = { now: 0, most: 0, order: [] as string[] };
     const { agent, model } = scriptedAgent([calls("get", 30, 5, 15)], {
-      tools: [watched(true, "get", record)],
+      tools: [createRecordingTool(true, "get", record)],
     });
-    const { view } = await ended(await start(agent));
+    const { view } = await waitForEnd(await start(agent));
     expect(record.most).toBe(3);
-    expect(toldResults(model, 1)).toEqual(["get0", "get1", "get2"]);
+    expect(getSentResults(model, 1)).toEqual(["get0", "get1", "get2"]);
     expect(view.output.map(({ type }) => type)).toEqual([
       ...Array<string>(3).fill("tool_call"),
       ...Array<string>(3).fill("tool_result"),
@@ -140,36 +140,40 @@ describe("calls of one round", () => {
     ]);
   });
 
-  test("run one after the other where they do not", async () => {
+  test("run one after another if their tools do not allow parallel calls", async () => {
     const record = { now: 0, most: 0, order: [] as string[] };
     const { agent, model } = scriptedAgent([calls("get", 10, 1, 5)], {
-      tools: [watched(false, "get", record)],
+      tools: [createRecordingTool(false, "get", record)],
     });
-    await ended(await start(agent));
+    await waitForEnd(await start(agent));
     expect(record.most).toBe(1);
     expect(record.order).toEqual(["get0", "get1", "get2"]);
-    expect(toldResults(model, 1)).toEqual(["get0", "get1", "get2"]);
+    expect(getSentResults(model, 1)).toEqual(["get0", "get1", "get2"]);
   });
 
-  test("one that runs alone waits for those before it, and those behind it wait for it", async () => {
+  test("wait before and after a call that does not allow parallel ones", async () => {
     const record = { now: 0, most: 0, order: [] as string[] };
-    const alone = { now: 0, most: 0, order: [] as string[] };
+    const exclusiveRecord = { now: 0, most: 0, order: [] as string[] };
     const { agent } = scriptedAgent(
       [[...calls("get", 10, 10), ...calls("put", 10), ...calls("get", 1, 1)]],
       {
         tools: [
-          watched(true, "get", record),
-          tool({ name: "put", parallel: false, run: () => void alone.order.push(`${record.now}`) }),
+          createRecordingTool(true, "get", record),
+          createTool({
+            name: "put",
+            parallel: false,
+            run: () => void exclusiveRecord.order.push(`${record.now}`),
+          }),
         ],
       },
     );
-    await ended(await start(agent));
-    expect(alone.order).toEqual(["0"]);
+    await waitForEnd(await start(agent));
+    expect(exclusiveRecord.order).toEqual(["0"]);
     expect(record.most).toBe(2);
   });
 
-  test("one that fails does not disturb the others", async () => {
-    const fails = tool({
+  test("are not affected if another one fails", async () => {
+    const fails = createTool({
       name: "fail",
       parallel: true,
       run: () => Promise.reject(new Error("no")),
@@ -183,11 +187,11 @@ describe("calls of one round", () => {
         ],
       ],
       {
-        tools: [tool({ parallel: true }), fails],
+        tools: [createTool({ parallel: true }), fails],
       },
     );
-    const { view } = await ended(await start(agent));
-    expect(resultsIn(view.output).map(({ status }) => status)).toEqual([
+    const { view } = await waitForEnd(await start(agent));
+    expect(filterResults(view.output).map(({ status }) => status)).toEqual([
       "completed",
       "failed",
       "completed",
@@ -196,71 +200,76 @@ describe("calls of one round", () => {
 });
 
 describe("a result that is too long for the model", () => {
-  const whole = Array.from({ length: 12_000 }, (_, at) => `line ${at} \u{1F600}`).join("\n");
+  const fullText = Array.from({ length: 12_000 }, (_, at) => `line ${at} \u{1F600}`).join("\n");
 
-  test("is cut with a note, and read on in pages until its end: nothing is missing, nothing twice", async () => {
+  test("is truncated with a note and can be read page by page, without gaps or repetition", async () => {
     const { agent, model } = scriptedAgent(
       (request) => {
         const output = (request.input as { output?: string }[]).at(-1)?.output;
         if (output === undefined) return [{ call: "get", args: {} }];
-        const next = /read on with read_result (\{.*\})\]$/.exec(output)?.[1];
+        const next = /continue with read_result (\{.*\})\]$/.exec(output)?.[1];
         return next === undefined
           ? [{ text: "Read." }]
           : [{ call: "read_result", args: {}, raw: next }];
       },
-      { tools: [tool({ run: () => whole })], limits: { rounds: 20 } },
+      { tools: [createTool({ run: () => fullText })], limits: { rounds: 20 } },
     );
-    const { view } = await ended(await start(agent));
+    const { view } = await waitForEnd(await start(agent));
     expect(view.status).toBe("completed");
-    const pages = toldResults(model, model.asked.length - 1);
+    const pages = getSentResults(model, model.requests.length - 1);
     expect(pages.length).toBeGreaterThan(4);
-    expect(pages.every((page) => page.length <= longestForModel + 200)).toBe(true);
-    const read = pages.map((page) => page.replace(/\n\[cut: [^\]]*\]$/, "")).join("");
-    expect(read === whole).toBe(true);
+    expect(pages.every((page) => page.length <= maxModelCharacters + 200)).toBe(true);
+    const read = pages.map((page) => page.replace(/\n\[truncated: [^\]]*\]$/, "")).join("");
+    expect(read === fullText).toBe(true);
   });
 
-  test("is kept under an address, by which a store knows that it is in use; one that is kept by its hash is read too", async () => {
-    const readOn = (request: ResponsesRequest): Saying[] => {
+  test("is stored with the URL of its blob, and one that an earlier version stored can still be read", async () => {
+    const readNextPage = (request: ResponsesRequest): ScriptStep[] => {
       const output = (request.input as { output?: string }[]).at(-1)?.output ?? "";
-      const next = /read on with read_result (\{.*\})\]$/.exec(output)?.[1];
+      const next = /continue with read_result (\{.*\})\]$/.exec(output)?.[1];
       return next === undefined || request.input?.length !== 3
         ? [{ text: "Read." }]
         : [{ call: "read_result", args: {}, raw: next }];
     };
-    const tools = [tool({ run: () => whole })];
-    const first = scriptedAgent(one, { tools });
+    const tools = [createTool({ run: () => fullText })];
+    const first = scriptedAgent(script, { tools });
     const started = await start(first.agent);
-    await ended(started);
-    expect(await textOfLog(started)).toMatch(
-      new RegExp(`"whole":\\{"url":"${blobPath}[0-9a-f]{64}"`),
+    await waitForEnd(started);
+    expect(await readLogText(started)).toMatch(
+      new RegExp(`"full_output":\\{"url":"${blobPath}[0-9a-f]{64}"`),
     );
     const log = new MemoryLog();
     for (const row of await started.log.read(started.id, -1, 1e6)) {
-      const kept = row.private?.replace(/"url":"\/api\/blobs\/([0-9a-f]{64})"/, '"hash":"$1"');
-      const { event } = entryOf(row);
+      const legacyPrivate = row.private?.replace(
+        /"full_output":\{"url":"\/api\/blobs\/([0-9a-f]{64})"/,
+        '"whole":{"hash":"$1"',
+      );
+      const { event } = parseLogRow(row);
       if (event.type === "task.round.started" && event.round === 2) break;
       await log.append(started.id, [
-        entryOf({ ...row, ...(kept === undefined ? {} : { private: kept }) }),
+        parseLogRow({ ...row, ...(legacyPrivate === undefined ? {} : { private: legacyPrivate }) }),
       ]);
     }
-    const next = scriptedAgent(readOn, { tools });
-    await ended(await recovered(next.agent, { log, id: started.id }, { blobs: started.blobs }));
-    expect(toldResults(next.model, 1)[1]).toContain(whole.slice(longestForModel, 40_000));
+    const next = scriptedAgent(readNextPage, { tools });
+    await waitForEnd(
+      await recoverTask(next.agent, { log, id: started.id }, { blobs: started.blobs }),
+    );
+    expect(getSentResults(next.model, 1)[1]).toContain(fullText.slice(maxModelCharacters, 40_000));
   });
 
-  test("of several parts is cut across them", async () => {
+  test("of several parts is truncated across the parts", async () => {
     const parts = ["X", "Y", "Z"].map((id) => ({ type: "text", text: id.repeat(20_000), id }));
-    const { agent, model } = scriptedAgent(one, {
-      tools: [tool({ run: () => ({ message_content: parts }) })],
+    const { agent, model } = scriptedAgent(script, {
+      tools: [createTool({ run: () => ({ message_content: parts }) })],
     });
-    await ended(await start(agent));
-    const told = toldResults(model, 1)[0] ?? "";
-    expect(told.includes("X".repeat(20_000))).toBe(true);
-    expect(told.includes("Z")).toBe(false);
-    expect(told.slice(-200)).toContain(`"offset":${longestForModel}`);
+    await waitForEnd(await start(agent));
+    const sentText = getSentResults(model, 1)[0] ?? "";
+    expect(sentText.includes("X".repeat(20_000))).toBe(true);
+    expect(sentText.includes("Z")).toBe(false);
+    expect(sentText.slice(-200)).toContain(`"offset":${maxModelCharacters}`);
   });
 
-  test("and a name or a place that is none get an answer", async () => {
+  test("cannot be read with an unknown name or an invalid offset", async () => {
     const { agent, model } = scriptedAgent(
       [
         [
@@ -268,21 +277,21 @@ describe("a result that is too long for the model", () => {
           { call: "read_result", args: { result: "x", offset: -1 } },
         ],
       ],
-      { tools: [tool({})] },
+      { tools: [createTool({})] },
     );
-    await ended(await start(agent));
-    const [unknown, bad] = toldResults(model, 1);
-    expect(unknown).toContain('no result "call_none"');
-    expect(bad).toContain("its arguments are no good");
+    await waitForEnd(await start(agent));
+    const [unknown, bad] = getSentResults(model, 1);
+    expect(unknown).toContain('no truncated result "call_none"');
+    expect(bad).toContain("its arguments are invalid");
   });
 });
 
-test("a tool that was made by hand is run, though it has the name of one of the runtime's", async () => {
-  const made = defineTool({ name: "any", description: "Helps.", run: () => "my own help" });
+test("a custom tool is run even if it has the name of a built-in tool", async () => {
+  const customTool = defineTool({ name: "any", description: "Helps.", run: () => "my own help" });
   const { agent, model } = scriptedAgent(
     [[{ call: "ask_for_help", args: {} }], [{ text: "Thanks." }]],
-    { tools: [{ ...made, name: "ask_for_help" }] },
+    { tools: [{ ...customTool, name: "ask_for_help" }] },
   );
-  await ended(await start(agent));
-  expect(toldResults(model, 1)).toEqual(["my own help"]);
+  await waitForEnd(await start(agent));
+  expect(getSentResults(model, 1)).toEqual(["my own help"]);
 });

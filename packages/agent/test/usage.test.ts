@@ -1,10 +1,11 @@
+import { calculateUsage } from "@deltawire/agent";
 import { addUsage, emptyTree, type TaskState, type Usage } from "@deltawire/tasks";
 import type { ResponseUsage } from "@deltawire/wire";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { treeUsage, usageOf } from "../src/task/usage.ts";
+import { sumTreeUsage } from "../src/task/usage.ts";
 
-const told = (input_tokens: number, output_tokens: number): ResponseUsage => ({
+const reportedUsage = (input_tokens: number, output_tokens: number): ResponseUsage => ({
   input_tokens,
   output_tokens,
   total_tokens: input_tokens + output_tokens,
@@ -12,13 +13,15 @@ const told = (input_tokens: number, output_tokens: number): ResponseUsage => ({
   output_tokens_details: { reasoning_tokens: 0 },
 });
 const price = { input: 0.15, output: 0.6 };
-const round = fc
+const usageArbitrary = fc
   .tuple(fc.nat(5000), fc.nat(800))
-  .map(([input_tokens, output_tokens]) => usageOf(told(input_tokens, output_tokens), price));
+  .map(([input_tokens, output_tokens]) =>
+    calculateUsage(reportedUsage(input_tokens, output_tokens), price),
+  );
 
-test("what a tree has cost never falls, in whatever order its tasks have cost it", () => {
+test("the cost of a tree never decreases, in whatever order its tasks add to it", () => {
   fc.assert(
-    fc.property(fc.array(fc.tuple(fc.nat(3), round), { maxLength: 30 }), (rounds) => {
+    fc.property(fc.array(fc.tuple(fc.nat(3), usageArbitrary), { maxLength: 30 }), (rounds) => {
       const nothing: Usage = { input_tokens: 0, output_tokens: 0, total_tokens: 0 };
       const used = [nothing, nothing, nothing, nothing];
       let before = 0;
@@ -38,8 +41,8 @@ test("what a tree has cost never falls, in whatever order its tasks have cost it
         const tree = { ...emptyTree, tasks };
         const { cost = 0 } =
           which === 0
-            ? treeUsage(tree, "0", own)
-            : treeUsage(
+            ? sumTreeUsage(tree, "0", own)
+            : sumTreeUsage(
                 {
                   ...tree,
                   tasks: { ...tasks, [which]: { ...tasks[which], usage: own } as TaskState },
@@ -53,14 +56,17 @@ test("what a tree has cost never falls, in whatever order its tasks have cost it
   );
 });
 
-test("costs are told without the dust of fractions", () => {
+test("costs are rounded to remove floating-point errors", () => {
   const one = { input_tokens: 1, output_tokens: 0, total_tokens: 1 };
   expect(addUsage({ ...one, cost: 0.1 }, { ...one, cost: 0.2 }).cost).toBe(0.3);
-  expect(usageOf(told(3, 0), { input: 0.1, output: 0 }).cost).toBe(3e-7);
+  expect(calculateUsage(reportedUsage(3, 0), { input: 0.1, output: 0 }).cost).toBe(3e-7);
 });
 
-test("a picture costs what a picture costs, beside the tokens that it took", () => {
-  const { cost } = usageOf({ ...told(1_000_000, 0), images: 2 }, { ...price, image: 0.04 });
+test("an image costs its price in addition to its tokens", () => {
+  const { cost } = calculateUsage(
+    { ...reportedUsage(1_000_000, 0), images: 2 },
+    { ...price, image: 0.04 },
+  );
   expect(cost).toBe(0.23);
-  expect(usageOf({ ...told(0, 0), images: 2 }, price).cost).toBe(0);
+  expect(calculateUsage({ ...reportedUsage(0, 0), images: 2 }, price).cost).toBe(0);
 });

@@ -1,314 +1,352 @@
 import { defineTool } from "@deltawire/agent";
-import { argumentsHash } from "@deltawire/tasks";
+import { hashArguments } from "@deltawire/tasks";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { variablesGroup } from "../src/chats/variables-group.ts";
-import { longestForModel } from "../src/calls/long-results.ts";
-import { longestUnnamed } from "../src/calls/named-values.ts";
-import { expandReferences, referencesIn } from "../src/variables/expand.ts";
-import { help, helper } from "./helpers.ts";
+import { buildVariablesGroup } from "../src/chats/variables-group.ts";
+import { maxModelCharacters } from "../src/calls/long-results.ts";
+import { maxUnsavedLength } from "../src/calls/save-variables.ts";
+import { expandReferences, findReferences } from "../src/variables/variable-references.ts";
+import { askForHelpCalls, createHelperAgent } from "./helper-agents.ts";
 import { MemoryVariables } from "./memory-variables.ts";
 import {
   decide,
-  ended,
-  eventsOf,
-  logUpTo,
-  question,
-  recovered,
+  waitForEnd,
+  readEvents,
+  copyLogUntil,
+  waitForApproval,
+  recoverTask,
   scriptedAgent,
   start,
-  textOfLog,
-  toldResults,
+  readLogText,
+  getSentResults,
   type Script,
-} from "./run-kit.ts";
+} from "./runtime-fixture.ts";
 
 const long = "a long page. ".repeat(400);
 const fetchPage = defineTool({ name: "fetch", description: "", effect: "pure", run: () => long });
 
-/** A tool that tells what it was given. */
-function writer(more: object = {}) {
-  const got: Record<string, unknown>[] = [];
+/** Creates a tool that records its inputs. */
+function createWriteTool(more: object = {}) {
+  const inputs: Record<string, unknown>[] = [];
   const tool = defineTool<Record<string, unknown>>({
     name: "write",
     description: "",
     effect: "pure",
     ...more,
-    run: (input) => `${got.push(input)} written`,
+    run: (input) => `${inputs.push(input)} written`,
   });
-  return { got, tool };
+  return { inputs, tool };
 }
 
-async function ran(script: Script, tools: Parameters<typeof scriptedAgent>[1], about: object = {}) {
+async function runScript(
+  script: Script,
+  tools: Parameters<typeof scriptedAgent>[1],
+  request: object = {},
+) {
   const variables = new MemoryVariables();
   const { agent, model } = scriptedAgent(script, tools);
   const started = await start(
     agent,
-    { chat_id: "chat_1", ...about },
-    { variablesOf: (chat) => (chat === "chat_1" ? variables : undefined) },
+    { chat_id: "chat_1", ...request },
+    { variablesFor: (chat) => (chat === "chat_1" ? variables : undefined) },
   );
   return { started, variables, model, agent };
 }
 
-const write = (args: object) => [{ call: "write", args }];
-const fetched = [{ call: "fetch", args: {} }];
+const createWriteCall = (args: object) => [{ call: "write", args }];
+const callFetch = [{ call: "fetch", args: {} }];
 
 describe("a long result", () => {
-  test("is kept under a name that the model is told behind it", async () => {
-    const { started, variables, model } = await ran([fetched], { tools: [fetchPage] });
-    await ended(started);
-    expect([...variables.kept.values()]).toMatchObject([
+  test("is saved as a variable, whose name is appended for the model", async () => {
+    const { started, variables, model } = await runScript([callFetch], { tools: [fetchPage] });
+    await waitForEnd(started);
+    expect([...variables.stored.values()]).toMatchObject([
       { value: long, tool: "fetch", part: "result" },
     ]);
-    expect(toldResults(model, 1)).toEqual([`${long}\n[kept as {{var:v1}}]`]);
+    expect(getSentResults(model, 1)).toEqual([`${long}\n[saved as {{var:v1}}]`]);
   });
 
-  test("is not kept where the chat has no variables, or the task no chat", async () => {
-    for (const about of [{ chat_id: "another" }, { chat_id: undefined, session_id: "chat_1" }]) {
-      const { started, variables, model } = await ran([fetched], { tools: [fetchPage] }, about);
-      await ended(started);
+  test("is not saved if the chat has no variables, or the task has no chat", async () => {
+    for (const request of [{ chat_id: "another" }, { chat_id: undefined, session_id: "chat_1" }]) {
+      const { started, variables, model } = await runScript(
+        [callFetch],
+        { tools: [fetchPage] },
+        request,
+      );
+      await waitForEnd(started);
       expect(variables.values).toEqual([]);
-      expect(toldResults(model, 1)).toEqual([long]);
+      expect(getSentResults(model, 1)).toEqual([long]);
     }
   });
 
   test.each([
-    [longestUnnamed, 0],
-    [longestUnnamed + 1, 1],
-  ])("begins behind %i characters", async (length, count) => {
+    [maxUnsavedLength, 0],
+    [maxUnsavedLength + 1, 1],
+  ])("of %i characters is saved as %i variables", async (length, count) => {
     const tool = defineTool({ name: "fetch", description: "", run: () => "x".repeat(length) });
-    const { started, variables } = await ran([fetched], { tools: [tool] });
-    await ended(started);
+    const { started, variables } = await runScript([callFetch], { tools: [tool] });
+    await waitForEnd(started);
     expect(variables.values).toHaveLength(count);
   });
 
-  test("that is cut for the model is read on by its name, if there is a tool for that", async () => {
+  test("that is truncated has a note that names the variable, if there is a tool to read it", async () => {
     const tool = defineTool({ name: "fetch", description: "", run: () => "x".repeat(50_000) });
     const variables = new MemoryVariables();
-    const told = async (tools: Parameters<typeof scriptedAgent>[1]) => {
-      const { started, model } = await ran([fetched], tools);
-      await ended(started);
-      return toldResults(model, 1)[0]?.slice(longestForModel);
+    const getResultEnd = async (tools: Parameters<typeof scriptedAgent>[1]) => {
+      const { started, model } = await runScript([callFetch], tools);
+      await waitForEnd(started);
+      return getSentResults(model, 1)[0]?.slice(maxModelCharacters);
     };
-    expect(await told({ tools: [tool, variablesGroup(variables)] })).toBe(
-      `\n[cut: ${longestForModel} of 50000 characters; read on with read_variable {"name":"v1","offset":${longestForModel}}]\n[kept as {{var:v1}}]`,
+    expect(await getResultEnd({ tools: [tool, buildVariablesGroup(variables)] })).toBe(
+      `\n[truncated: ${maxModelCharacters} of 50000 characters; continue with read_variable {"name":"v1","offset":${maxModelCharacters}}]\n[saved as {{var:v1}}]`,
     );
-    expect(await told({ tools: [tool] })).toMatch(/read on with read_result .*\n\[kept as/);
+    expect(await getResultEnd({ tools: [tool] })).toMatch(
+      /continue with read_result .*\n\[saved as/,
+    );
   });
 
-  test("of a tool that only reads what is there is not kept again", async () => {
+  test("that was read from a variable is not saved again", async () => {
     const variables = new MemoryVariables();
-    await variables.keep(long, { callId: "c", tool: "fetch", part: "result" });
+    await variables.save(long, { callId: "c", tool: "fetch", part: "result" });
     const { agent, model } = scriptedAgent([[{ call: "read_variable", args: { name: "v1" } }]], {
-      tools: [variablesGroup(variables)],
+      tools: [buildVariablesGroup(variables)],
     });
-    const started = await start(agent, { chat_id: "s" }, { variablesOf: () => variables });
-    await ended(started);
+    const started = await start(agent, { chat_id: "s" }, { variablesFor: () => variables });
+    await waitForEnd(started);
     expect(variables.values).toEqual([long]);
-    expect(toldResults(model, 1)).toEqual([long]);
+    expect(getSentResults(model, 1)).toEqual([long]);
   });
 
-  test("that cannot be kept is told all the same", async () => {
+  test("that cannot be saved is still sent to the model", async () => {
     const failures: string[] = [];
     const full = new MemoryVariables();
-    full.keep = () => Promise.reject(new Error("disk full"));
-    const { agent, model } = scriptedAgent([fetched], { tools: [fetchPage] });
+    full.save = () => Promise.reject(new Error("disk full"));
+    const { agent, model } = scriptedAgent([callFetch], { tools: [fetchPage] });
     const started = await start(
       agent,
       { chat_id: "s" },
-      { variablesOf: () => full, onFailure: (message) => failures.push(message) },
+      { variablesFor: () => full, onFailure: (message) => failures.push(message) },
     );
-    await ended(started);
-    expect(toldResults(model, 1)).toEqual([long]);
-    expect(failures).toEqual(["a variable could not be kept: disk full"]);
+    await waitForEnd(started);
+    expect(getSentResults(model, 1)).toEqual([long]);
+    expect(failures).toEqual(["a variable could not be saved: disk full"]);
   });
 });
 
-describe("a result that a person looks at first", () => {
-  const held = defineTool({
+describe("a result that needs approval", () => {
+  const heldTool = defineTool({
     name: "fetch",
     description: "",
     effect: "pure",
     approval: { result: "always" },
     run: () => long,
   });
-  const wordy = "I will not show it. ".repeat(400);
+  const longReason = "I will not show it. ".repeat(400);
 
-  test("is kept when it is approved, and not before", async () => {
-    const { started, variables } = await ran([fetched], { tools: [held] });
-    await question(started);
+  test("is saved when it is approved, not before", async () => {
+    const { started, variables } = await runScript([callFetch], { tools: [heldTool] });
+    await waitForApproval(started);
     expect(variables.values).toEqual([]);
     await decide(started, {});
-    await ended(started);
+    await waitForEnd(started);
     expect(variables.values).toEqual([long]);
   });
 
   test.each([
-    ["denied", { decision: "deny", reason: wordy }],
-    ["redacted", { decision: "redact", replacement: wordy }],
-    ["let go with the task", { decision: "abort" }],
+    ["denied", { decision: "deny", reason: longReason }],
+    ["redacted", { decision: "redact", replacement: longReason }],
+    ["aborted with the task", { decision: "abort" }],
   ] as const)(
-    "is not kept when it is %s, and neither is what is said for it",
+    "is not saved when it is %s, nor is the text in its place",
     async (_what, decision) => {
-      const { started, variables } = await ran([fetched], { tools: [held] });
+      const { started, variables } = await runScript([callFetch], { tools: [heldTool] });
       await decide(started, decision);
-      await ended(started);
+      await waitForEnd(started);
       expect(variables.values).toEqual([]);
     },
   );
 
-  test("is kept once, under one name, by whichever process comes to it", async () => {
-    const { started, variables, agent } = await ran([fetched], { tools: [held] });
+  test("is saved only once, even if the task is resumed after the approval", async () => {
+    const { started, variables, agent } = await runScript([callFetch], { tools: [heldTool] });
     await decide(started, {});
-    await ended(started);
-    const log = await logUpTo(started, ({ type }) => type === "task.approval.resolved");
-    const next = await recovered(agent, { log, id: started.id }, { variablesOf: () => variables });
-    await ended(next);
-    expect([...variables.kept.keys()]).toEqual(["v1"]);
-    expect(await textOfLog(next)).toContain("[kept as {{var:v1}}]");
+    await waitForEnd(started);
+    const log = await copyLogUntil(started, ({ type }) => type === "task.approval.resolved");
+    const next = await recoverTask(
+      agent,
+      { log, id: started.id },
+      { variablesFor: () => variables },
+    );
+    await waitForEnd(next);
+    expect([...variables.stored.keys()]).toEqual(["v1"]);
+    expect(await readLogText(next)).toContain("[saved as {{var:v1}}]");
   });
 });
 
-test("a call that is run again after a crash keeps what it kept", async () => {
-  const { started, variables, agent } = await ran([fetched], { tools: [fetchPage] });
-  await ended(started);
-  const log = await logUpTo(started, ({ type }) => type === "task.tool_execution.started");
-  const next = await recovered(agent, { log, id: started.id }, { variablesOf: () => variables });
-  await ended(next);
-  expect([...variables.kept.keys()]).toEqual(["v1"]);
+test("a call that is repeated after a crash does not save its result again", async () => {
+  const { started, variables, agent } = await runScript([callFetch], { tools: [fetchPage] });
+  await waitForEnd(started);
+  const log = await copyLogUntil(started, ({ type }) => type === "task.tool_execution.started");
+  const next = await recoverTask(agent, { log, id: started.id }, { variablesFor: () => variables });
+  await waitForEnd(next);
+  expect([...variables.stored.keys()]).toEqual(["v1"]);
 });
 
 describe("a long argument", () => {
-  test("is kept when its call is run, and the model is told its name", async () => {
-    const { tool } = writer();
+  test("is saved when its call runs, and its name is appended to the result", async () => {
+    const { tool } = createWriteTool();
     const args = { result: long, path: "a.txt", deep: { text: long } };
-    const { started, variables, model } = await ran([write(args)], { tools: [tool] });
-    await ended(started);
-    expect([...variables.kept.values()]).toMatchObject([
+    const { started, variables, model } = await runScript([createWriteCall(args)], {
+      tools: [tool],
+    });
+    await waitForEnd(started);
+    expect([...variables.stored.values()]).toMatchObject([
       { value: long, tool: "write", part: "arguments.result" },
     ]);
-    expect(toldResults(model, 1)).toEqual([
-      "1 written\n[the argument result is kept as {{var:v1}}]",
+    expect(getSentResults(model, 1)).toEqual([
+      "1 written\n[the argument result is saved as {{var:v1}}]",
     ]);
   });
 
-  test("is not kept when its call is refused", async () => {
-    const { tool } = writer({ approval: "ask always" });
-    const { started, variables } = await ran([write({ text: long })], { tools: [tool] });
+  test("is not saved when its call is denied", async () => {
+    const { tool } = createWriteTool({ approval: "ask_always" });
+    const { started, variables } = await runScript([createWriteCall({ text: long })], {
+      tools: [tool],
+    });
     await decide(started, { decision: "deny" });
-    await ended(started);
+    await waitForEnd(started);
     expect(variables.values).toEqual([]);
   });
 
-  test("is kept as the tool got it, and what came by reference alone is not kept again", async () => {
-    const { tool, got } = writer();
-    const { started, variables } = await ran(
+  test("is saved with its references expanded, but not if it is just one reference", async () => {
+    const { tool, inputs } = createWriteTool();
+    const { started, variables } = await runScript(
       [
-        fetched,
-        [...write({ text: `${"x".repeat(5000)}{{var:v1}}` }), ...write({ text: "{{var:v1}}" })],
+        callFetch,
+        [
+          ...createWriteCall({ text: `${"x".repeat(5000)}{{var:v1}}` }),
+          ...createWriteCall({ text: "{{var:v1}}" }),
+        ],
       ],
       { tools: [fetchPage, tool] },
     );
-    await ended(started);
-    expect(got.map(({ text }) => text)).toEqual(["x".repeat(5000) + long, long]);
+    await waitForEnd(started);
+    expect(inputs.map(({ text }) => text)).toEqual(["x".repeat(5000) + long, long]);
     expect(variables.values).toEqual([long, "x".repeat(5000) + long]);
   });
 });
 
-describe("a reference that the model writes", () => {
-  test("is the text for the tool, and stays a reference in the log where nobody is asked", async () => {
-    const { tool, got } = writer();
+describe("a reference in arguments", () => {
+  test("is expanded for the tool, and stays a reference in the log if no approval is needed", async () => {
+    const { tool, inputs } = createWriteTool();
     const args = { text: "See: {{var:v1}}!", list: ["{{var:v1}}", 7], n: 1 };
-    const { started } = await ran([fetched, write(args)], { tools: [fetchPage, tool] });
-    await ended(started);
-    expect(got).toEqual([{ text: `See: ${long}!`, list: [long, 7], n: 1 }]);
-    const events = await eventsOf(started);
-    const begun = events.findLast((event) => event.type === "task.tool_execution.started");
-    expect(begun).toMatchObject({ args_hash: argumentsHash(JSON.stringify(args)) });
+    const { started } = await runScript([callFetch, createWriteCall(args)], {
+      tools: [fetchPage, tool],
+    });
+    await waitForEnd(started);
+    expect(inputs).toEqual([{ text: `See: ${long}!`, list: [long, 7], n: 1 }]);
+    const events = await readEvents(started);
+    const executionStarted = events.findLast(
+      (event) => event.type === "task.tool_execution.started",
+    );
+    expect(executionStarted).toMatchObject({ args_hash: hashArguments(JSON.stringify(args)) });
     const calls = events.filter(({ type }) => /tool_call|approval|execution/.test(type));
     expect(JSON.stringify(calls)).not.toContain("a long page.");
   });
 
-  test("is checked as the text that it stands for", async () => {
+  test("is expanded before the arguments are checked", async () => {
     const input = { type: "object", properties: { text: { type: "string", minLength: 1000 } } };
-    const { tool, got } = writer({ input });
-    const { started } = await ran([fetched, write({ text: "{{var:v1}}" })], {
+    const { tool, inputs } = createWriteTool({ input });
+    const { started } = await runScript([callFetch, createWriteCall({ text: "{{var:v1}}" })], {
       tools: [fetchPage, tool],
     });
-    await ended(started);
-    expect(got).toEqual([{ text: long }]);
+    await waitForEnd(started);
+    expect(inputs).toEqual([{ text: long }]);
   });
 
-  test("of a name that nobody knows has the call not run, and tells which there are", async () => {
-    const { tool, got } = writer();
-    const { started, model } = await ran([fetched, write({ text: "{{var:nope}}" })], {
-      tools: [fetchPage, tool],
-    });
-    await ended(started);
-    expect(got).toEqual([]);
-    expect(toldResults(model, 2)[1]).toContain(
-      'there is no variable "nope" to put in: there are v1',
+  test("with an unknown name fails the call with a list of known names", async () => {
+    const { tool, inputs } = createWriteTool();
+    const { started, model } = await runScript(
+      [callFetch, createWriteCall({ text: "{{var:nope}}" })],
+      {
+        tools: [fetchPage, tool],
+      },
     );
+    await waitForEnd(started);
+    expect(inputs).toEqual([]);
+    expect(getSentResults(model, 2)[1]).toContain('unknown variable "nope"; known variables: v1');
   });
 
-  test("may be in the arguments that a person puts in the place of the model's", async () => {
-    const { tool, got } = writer({ approval: "ask always" });
-    const { started } = await ran([fetched, write({ text: "no" })], { tools: [fetchPage, tool] });
+  test("may be in arguments edited by the user", async () => {
+    const { tool, inputs } = createWriteTool({ approval: "ask_always" });
+    const { started } = await runScript([callFetch, createWriteCall({ text: "no" })], {
+      tools: [fetchPage, tool],
+    });
     const wrong = await decide(started, { arguments: '{"text":"{{var:nope}}"}' });
-    expect(wrong).toMatchObject({ is: "invalid", message: expect.stringContaining("nope") });
+    expect(wrong).toMatchObject({ type: "invalid", message: expect.stringContaining("nope") });
     await decide(started, { arguments: '{"text":"{{var:v1}}"}' });
-    await ended(started);
-    expect(got).toEqual([{ text: long }]);
+    await waitForEnd(started);
+    expect(inputs).toEqual([{ text: long }]);
   });
 
-  test("is not one in what a tool gave, however it comes to another tool", async () => {
+  test("in the result of a tool is never expanded", async () => {
     const secret = "the other page. ".repeat(400);
     const pages = [secret, `${long}{{var:v1}}`];
     const tool = defineTool({ name: "fetch", description: "", run: () => pages.shift() });
-    const { tool: sink, got } = writer();
-    const { started } = await ran([fetched, fetched, write({ text: "{{var:v2}}" })], {
-      tools: [tool, sink],
-    });
-    await ended(started);
-    expect(got).toEqual([{ text: `${long}{{var:v1}}` }]);
+    const { tool: sink, inputs } = createWriteTool();
+    const { started } = await runScript(
+      [callFetch, callFetch, createWriteCall({ text: "{{var:v2}}" })],
+      {
+        tools: [tool, sink],
+      },
+    );
+    await waitForEnd(started);
+    expect(inputs).toEqual([{ text: `${long}{{var:v1}}` }]);
   });
 
-  test("may be of a value that a sub-agent has kept, as they share a chat", async () => {
-    const { tool, got } = writer();
-    const anna = helper("anna", [fetched, [{ text: "It is kept as v1." }]], { tools: [fetchPage] });
-    const { started } = await ran([help("anna"), write({ text: "{{var:v1}}" })], {
-      agents: [anna],
-      tools: [tool],
+  test("may refer to a variable saved by a sub-agent of the same chat", async () => {
+    const { tool, inputs } = createWriteTool();
+    const anna = createHelperAgent("anna", [callFetch, [{ text: "It is saved as v1." }]], {
+      tools: [fetchPage],
     });
-    await ended(started);
-    expect(got).toEqual([{ text: long }]);
+    const { started } = await runScript(
+      [askForHelpCalls("anna"), createWriteCall({ text: "{{var:v1}}" })],
+      {
+        agents: [anna],
+        tools: [tool],
+      },
+    );
+    await waitForEnd(started);
+    expect(inputs).toEqual([{ text: long }]);
   });
 
-  test("is a name for the tools that take names", async () => {
+  test("is not expanded for tools that take the names of variables", async () => {
     const variables = new MemoryVariables();
-    await variables.keep(long, { callId: "c", tool: "fetch", part: "result" });
+    await variables.save(long, { callId: "c", tool: "fetch", part: "result" });
     const { agent, model } = scriptedAgent(
       [[{ call: "read_variable", args: { name: "{{var:v1}}" } }]],
-      { tools: [variablesGroup(variables)] },
+      { tools: [buildVariablesGroup(variables)] },
     );
-    await ended(await start(agent, { chat_id: "s" }, { variablesOf: () => variables }));
-    expect(toldResults(model, 1)[0]).toContain('no variable "{{var:v1}}"');
+    await waitForEnd(await start(agent, { chat_id: "s" }, { variablesFor: () => variables }));
+    expect(getSentResults(model, 1)[0]).toContain('no variable "{{var:v1}}"');
   });
 });
 
-test("the long answer of a sub-agent is kept without its markers", async () => {
-  const anna = helper("anna", [[{ text: `${long}End.[^1]` }]]);
-  const { started, variables, model } = await ran([help("anna")], { agents: [anna] });
-  await ended(started);
+test("the long answer of a sub-agent is saved without citation markers", async () => {
+  const anna = createHelperAgent("anna", [[{ text: `${long}End.[^1]` }]]);
+  const { started, variables, model } = await runScript([askForHelpCalls("anna")], {
+    agents: [anna],
+  });
+  await waitForEnd(started);
   expect(variables.values).toEqual([`${long}End.`]);
-  expect(toldResults(model, 1)[0]).toMatch(/\[kept as \{\{var:v1\}\}\]$/);
+  expect(getSentResults(model, 1)[0]).toMatch(/\[saved as \{\{var:v1\}\}\]$/);
 });
 
-describe("expansion", () => {
+describe("the expansion of references", () => {
   const names = fc.constantFrom("a", "b_2", "页-1");
   const value = fc.string().map((text) => `${text}{{var:a}}$&$1`);
   const values = fc.record({ a: value, b_2: value, "页-1": value });
 
-  test("puts every text in once, and looks at nothing that came in", () => {
+  test("inserts every value once, and does not expand references in inserted values", () => {
     fc.assert(
       fc.property(
         fc.array(
@@ -334,17 +372,17 @@ describe("expansion", () => {
             no: null,
           });
           const used = parts.flatMap((part) => (typeof part === "string" ? [] : [part.name]));
-          expect(new Set(referencesIn(json))).toEqual(new Set(used));
+          expect(new Set(findReferences(json))).toEqual(new Set(used));
         },
       ),
     );
   });
 
-  test("leaves a value without references as it is, keys and all", () => {
+  test("leaves a value without references unchanged, including its keys", () => {
     fc.assert(
       fc.property(fc.jsonValue(), (args) => {
         const written = JSON.stringify(args).replaceAll("{{var:", "");
-        expect(referencesIn(written)).toEqual([]);
+        expect(findReferences(written)).toEqual([]);
         expect(expandReferences(written, new Map())).toEqual(JSON.parse(written));
       }),
     );

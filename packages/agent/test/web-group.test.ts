@@ -4,8 +4,8 @@ import { brotliCompressSync, deflateSync, gzipSync } from "node:zlib";
 import { webGroup, type WebOptions } from "@deltawire/agent";
 import fc from "fast-check";
 import { afterEach, describe, expect, test } from "vitest";
-import { isPublicAddress } from "../src/groups/public-address.ts";
-import { runTool, toolContext, toolOf } from "./tool-context.ts";
+import { isPublicAddress } from "../src/tool-groups/public-address.ts";
+import { runTool, toolContext, getTool } from "./tool-context.ts";
 
 const servers: Server[] = [];
 
@@ -16,8 +16,8 @@ afterEach(async () => {
   }
 });
 
-/** The `127.0.0.1:port` of a real server. */
-async function serve(listener: RequestListener): Promise<string> {
+/** Starts a server. Returns its `127.0.0.1:port`. */
+async function startServer(listener: RequestListener): Promise<string> {
   const server = createServer(listener);
   servers.push(server);
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
@@ -30,12 +30,12 @@ const fetchPage = (
   context = toolContext(),
 ): Promise<unknown> => runTool(webGroup(options), "fetch_page", { url }, context);
 
-async function textOf(
+async function fetchText(
   contentType: string,
   body: string | Uint8Array,
   options: WebOptions = {},
 ): Promise<string> {
-  const host = await serve((_, response) => {
+  const host = await startServer((_, response) => {
     response.setHeader("content-type", contentType);
     response.end(body);
   });
@@ -43,17 +43,17 @@ async function textOf(
   return (output as { block_list: { text: string }[] }).block_list[0]?.text ?? "";
 }
 
-test("fetching is pure and asks nobody, unless it is told to", () => {
-  expect(toolOf(webGroup(), "fetch_page")).toMatchObject({
+test("fetch_page is pure and needs no approval by default", () => {
+  expect(getTool(webGroup(), "fetch_page")).toMatchObject({
     effect: "pure",
     approval: { call: "auto" },
   });
-  expect(toolOf(webGroup({ approval: "ask once" }), "fetch_page").approval.call).toBe("ask once");
+  expect(getTool(webGroup({ approval: "ask_once" }), "fetch_page").approval.call).toBe("ask_once");
 });
 
-describe("what comes back", () => {
-  test("a page is one group that can be cited, with its title and its address", async () => {
-    const host = await serve((request, response) => {
+describe("the result of fetch_page", () => {
+  test("for a page can be cited, with title and URL", async () => {
+    const host = await startServer((request, response) => {
       expect(request.url).toBe("/a?b=1");
       response.setHeader("content-type", "text/html; charset=utf-8");
       response.end("<title>On &amp; on</title><h1>Hello</h1><p>W\u00f6rld");
@@ -69,12 +69,12 @@ describe("what comes back", () => {
     });
   });
 
-  test("JSON and text come as they are, a picture as one", async () => {
-    expect(await textOf("application/json", '{"a": [1]}')).toBe('{"a": [1]}');
-    expect(await textOf("application/problem+json; charset=utf-8", "{}")).toBe("{}");
-    expect(await textOf("text/plain", "<b>x</b>")).toBe("<b>x</b>");
+  test("for JSON and text is the text itself, and for an image the image", async () => {
+    expect(await fetchText("application/json", '{"a": [1]}')).toBe('{"a": [1]}');
+    expect(await fetchText("application/problem+json; charset=utf-8", "{}")).toBe("{}");
+    expect(await fetchText("text/plain", "<b>x</b>")).toBe("<b>x</b>");
     const png = Buffer.from("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJ", "base64");
-    const host = await serve((_, response) => {
+    const host = await startServer((_, response) => {
       response.setHeader("content-type", "image/png");
       response.end(png);
     });
@@ -84,31 +84,33 @@ describe("what comes back", () => {
     });
   });
 
-  test("text is read in the encoding that the server or the page names", async () => {
+  test("is decoded with the charset that the server or the page declares", async () => {
     const latin = Buffer.from("<p>caf\u00e9</p>", "latin1");
-    expect(await textOf("text/html; charset=ISO-8859-1", latin)).toBe("caf\u00e9");
+    expect(await fetchText("text/html; charset=ISO-8859-1", latin)).toBe("caf\u00e9");
     const page = Buffer.from('<meta charset="windows-1252"><p>caf\u00e9</p>', "latin1");
-    expect(await textOf("text/html", page)).toBe("caf\u00e9");
-    expect(await textOf("text/plain; charset=klingon", "caf\u00e9")).toBe("caf\u00e9");
+    expect(await fetchText("text/html", page)).toBe("caf\u00e9");
+    expect(await fetchText("text/plain; charset=klingon", "caf\u00e9")).toBe("caf\u00e9");
     const japanese = Buffer.from([0x3c, 0x70, 0x3e, 0x93, 0xfa, 0x96, 0x7b]);
-    expect(await textOf("text/html; charset=Shift_JIS", japanese)).toBe("\u65e5\u672c");
+    expect(await fetchText("text/html; charset=Shift_JIS", japanese)).toBe("\u65e5\u672c");
     const wide = Buffer.from("<p>caf\u00e9", "utf16le");
-    expect(await textOf("text/html; charset=utf-16le", wide)).toBe("caf\u00e9");
+    expect(await fetchText("text/html; charset=utf-16le", wide)).toBe("caf\u00e9");
   });
 
-  test("a byte order mark names the encoding, whatever the server says", async () => {
+  test("is decoded by its byte order mark, whatever charset the server declares", async () => {
     const wide = Buffer.from("\ufeff<p>caf\u00e9", "utf16le");
-    expect(await textOf("text/html; charset=utf-8", wide)).toBe("caf\u00e9");
-    expect(await textOf("text/html", Buffer.from(wide).swap16())).toBe("caf\u00e9");
-    expect(await textOf("text/html; charset=iso-8859-1", "\ufeff<p>caf\u00e9")).toBe("caf\u00e9");
+    expect(await fetchText("text/html; charset=utf-8", wide)).toBe("caf\u00e9");
+    expect(await fetchText("text/html", Buffer.from(wide).swap16())).toBe("caf\u00e9");
+    expect(await fetchText("text/html; charset=iso-8859-1", "\ufeff<p>caf\u00e9")).toBe(
+      "caf\u00e9",
+    );
   });
 
   test.each([
     ["gzip", gzipSync],
     ["deflate", deflateSync],
     ["br", brotliCompressSync],
-  ])("a body packed by %s is unpacked", async (encoding, pack) => {
-    const host = await serve((_, response) => {
+  ])("with the encoding %s is decompressed", async (encoding, pack) => {
+    const host = await startServer((_, response) => {
       response.setHeader("content-type", "text/plain");
       response.setHeader("content-encoding", encoding);
       response.end(pack("unpacked"));
@@ -118,13 +120,13 @@ describe("what comes back", () => {
     });
   });
 
-  test("what cannot be shown is named", async () => {
-    await expect(textOf("application/pdf", "%PDF")).rejects.toThrow("application/pdf cannot be");
-    await expect(textOf("text/plain", "a\0b")).rejects.toThrow("cannot be shown as text");
+  test("is an error with the media type if the content is not text", async () => {
+    await expect(fetchText("application/pdf", "%PDF")).rejects.toThrow("application/pdf cannot be");
+    await expect(fetchText("text/plain", "a\0b")).rejects.toThrow("cannot be shown as text");
   });
 
-  test("an answer that is no page is an error with what the server said", async () => {
-    const host = await serve((_, response) => {
+  test("for an error status is an error with the server's text", async () => {
+    const host = await startServer((_, response) => {
       response.statusCode = 404;
       response.setHeader("content-type", "text/html");
       response.end("<p>No such page");
@@ -134,8 +136,8 @@ describe("what comes back", () => {
     );
   });
 
-  test("redirects are followed, but not for ever", async () => {
-    const host = await serve((request, response) => {
+  test("is that of the last page after redirects, up to a limit", async () => {
+    const host = await startServer((request, response) => {
       const step = Number(request.url?.slice(1));
       if (step !== 3)
         response.writeHead(302, { location: step > 9 ? `/${step + 1}` : `${step + 1}` });
@@ -151,9 +153,9 @@ describe("what comes back", () => {
 });
 
 describe("limits", () => {
-  test("a text is cut at the limit, and no more of it is read", async () => {
+  test("text is truncated at the size limit, and the rest is not read", async () => {
     let sent = 0;
-    const host = await serve((_, response) => {
+    const host = await startServer((_, response) => {
       response.setHeader("content-type", "text/plain");
       const more = (): void => {
         while (!response.destroyed && sent < 500e6) {
@@ -169,9 +171,9 @@ describe("limits", () => {
     expect(sent).toBeLessThan(50e6);
   });
 
-  test("a small body that unpacks to a huge one is cut too", async () => {
+  test("decompression stops at the size limit", async () => {
     const bomb = gzipSync(Buffer.alloc(200e6, "y"), { level: 9 });
-    const host = await serve((_, response) => {
+    const host = await startServer((_, response) => {
       response.setHeader("content-type", "text/plain");
       response.setHeader("content-encoding", "gzip");
       response.end(bomb);
@@ -182,14 +184,14 @@ describe("limits", () => {
     expect(process.memoryUsage().rss - before).toBeLessThan(100e6);
   });
 
-  test("a picture above the limit is refused, for half of one is none", async () => {
-    const host = await serve((_, response) => {
+  test("an image above the size limit is rejected", async () => {
+    const host = await startServer((_, response) => {
       response.setHeader("content-type", "image/gif");
       response.end(`GIF89a${"x".repeat(2_000)}`);
     });
     await expect(
       fetchPage(`http://${host}/`, { allowPrivate: true, maxBytes: 1_000 }),
-    ).rejects.toThrow("more than 1000 bytes");
+    ).rejects.toThrow("larger than 1000 bytes");
   });
 
   test.each<[string, RequestListener]>([
@@ -202,7 +204,7 @@ describe("limits", () => {
       },
     ],
     [
-      "sends packed bytes that unpack to nothing",
+      "sends compressed bytes that decompress to nothing",
       (_, response) => {
         response.writeHead(200, { "content-type": "text/plain", "content-encoding": "gzip" });
         const empty = gzipSync("");
@@ -218,12 +220,12 @@ describe("limits", () => {
         response.once("close", () => clearInterval(timer));
       },
     ],
-  ])("a server that %s is waited for no longer than the limit", async (_, listener) => {
-    const host = await serve(listener);
+  ])("a server that %s is aborted at the timeout", async (_, listener) => {
+    const host = await startServer(listener);
     const started = performance.now();
     await expect(
       fetchPage(`http://${host}/`, { allowPrivate: true, timeoutMs: 300 }),
-    ).rejects.toThrow("no whole answer within 0.3 s");
+    ).rejects.toThrow("no complete response within 0.3 s");
     expect(performance.now() - started).toBeLessThan(5_000);
   });
 
@@ -233,10 +235,10 @@ describe("limits", () => {
       "HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n",
       "101",
     ],
-    ["floods with 1xx", "HTTP/1.1 102 Processing\r\n\r\n".repeat(5000), "no final answer"],
+    ["floods with 1xx", "HTTP/1.1 102 Processing\r\n\r\n".repeat(5000), "no final response"],
     ["has endless headers", `HTTP/1.1 200 OK\r\n${"x-a: b\r\n".repeat(20_000)}`, "Header"],
-    ["hangs up before it answers", "HTTP/1.1 200", "could not be reached"],
-  ])("a server that %s is left at once", async (_, bytes, problem) => {
+    ["disconnects before its response", "HTTP/1.1 200", "could not be reached"],
+  ])("a server that %s fails immediately", async (_, bytes, problem) => {
     const server = createTcpServer((socket) => {
       socket.on("error", () => undefined);
       socket.write(bytes);
@@ -253,10 +255,10 @@ describe("limits", () => {
     }
   });
 
-  test("a cancel closes the connection", async () => {
+  test("canceling the call closes the connection", async () => {
     const abort = new AbortController();
     let closed: Promise<unknown> = Promise.resolve();
-    const host = await serve((request) => {
+    const host = await startServer((request) => {
       closed = new Promise((resolve) => request.socket.once("close", resolve));
       abort.abort(new Error("cancelled"));
     });
@@ -267,19 +269,19 @@ describe("limits", () => {
     await closed;
   });
 
-  test("a server that hangs up in the middle is an error and not half a page", async () => {
-    const host = await serve((_, response) => {
+  test("a truncated response is an error, not a partial page", async () => {
+    const host = await startServer((_, response) => {
       response.writeHead(200, { "content-type": "text/plain", "content-length": "100" });
       response.write("half");
       setTimeout(() => response.destroy(), 20);
     });
     await expect(fetchPage(`http://${host}/`, { allowPrivate: true })).rejects.toThrow(
-      "the answer broke off",
+      "the response was cut off",
     );
   });
 });
 
-describe("only the open internet", () => {
+describe("only pages on the public internet can be fetched", () => {
   test.each([
     "file:///etc/passwd",
     "ftp://example.com/",
@@ -287,12 +289,12 @@ describe("only the open internet", () => {
     "gopher://x/",
     "javascript:1",
   ])("%s is not fetched", async (url) => {
-    await expect(fetchPage(url)).rejects.toThrow("only http and https can be fetched");
+    await expect(fetchPage(url)).rejects.toThrow("only http and https URLs can be fetched");
   });
 
-  test("what is no URL, or has a password, is refused", async () => {
-    await expect(fetchPage("example.com")).rejects.toThrow("is no URL");
-    await expect(fetchPage("http://")).rejects.toThrow("is no URL");
+  test("invalid URLs and URLs with a password are rejected", async () => {
+    await expect(fetchPage("example.com")).rejects.toThrow("is not a valid URL");
+    await expect(fetchPage("http://")).rejects.toThrow("is not a valid URL");
     await expect(fetchPage("http://me:secret@example.com/")).rejects.toThrow("password");
   });
 
@@ -331,12 +333,12 @@ describe("only the open internet", () => {
     "\uff11\uff12\uff17.0.0.1",
     "127\u30020\u30020\u30021",
     "127.0.0.1.",
-  ])("http://%s/ is refused before anything is connected to", async (host) => {
+  ])("http://%s/ is rejected without a connection", async (host) => {
     const resolve = (): never => {
       throw new Error("looked up");
     };
     await expect(fetchPage(`http://${host}/`, { resolve })).rejects.toThrow(
-      "is not on the open internet",
+      "is not on the public internet",
     );
   });
 
@@ -349,14 +351,14 @@ describe("only the open internet", () => {
     },
   );
 
-  test("addresses of the open IPv6 internet are public", () => {
+  test("of IPv6 addresses, only global ones are public", () => {
     for (const address of ["2606:4700::1111", "2001:4860:4860::8888", "2a00::1"])
       expect(isPublicAddress(address)).toBe(true);
     for (const address of ["2001:db8::1", "3fff::1", "fe80::1%eth0", "4000::1", "x", ""])
       expect(isPublicAddress(address)).toBe(false);
   });
 
-  test("no way of writing an IPv4 address changes whether it is public", () => {
+  test("the notation of an IPv4 address does not matter", () => {
     const byte = fc.oneof(fc.constantFrom(0, 10, 127, 169, 172, 192, 254), fc.nat(255));
     fc.assert(
       fc.property(fc.tuple(byte, byte, byte, byte), (bytes) => {
@@ -372,17 +374,17 @@ describe("only the open internet", () => {
     );
   });
 
-  test("a name that stands for this machine is refused", async () => {
-    const host = await serve((_, response) => response.end("inside"));
+  test("localhost is rejected", async () => {
+    const host = await startServer((_, response) => response.end("inside"));
     const port = host.split(":")[1];
     await expect(fetchPage(`http://localhost:${port}/`)).rejects.toThrow(
-      `localhost:${port} is not on the open internet`,
+      `localhost:${port} is not on the public internet`,
     );
   });
 
-  test("a name that resolves to private addresses only is refused", async () => {
+  test("a name that only resolves to private addresses is rejected", async () => {
     let reached = false;
-    const host = await serve((_, response) => {
+    const host = await startServer((_, response) => {
       reached = true;
       response.end("inside");
     });
@@ -392,12 +394,14 @@ describe("only the open internet", () => {
       { address: "192.0.2.1", family: 4 },
     ];
     const url = `http://pages.example:${host.split(":")[1]}/`;
-    await expect(fetchPage(url, { resolve })).rejects.toThrow("is not on the open internet");
+    await expect(fetchPage(url, { resolve })).rejects.toThrow("is not on the public internet");
     expect(reached).toBe(false);
   });
 
-  test("the address that was checked is the one that is connected to: a name is looked up once", async () => {
-    const host = await serve((request, response) => response.end(`for ${request.headers.host}`));
+  test("a name is resolved only once, so that the address that was checked is used", async () => {
+    const host = await startServer((request, response) =>
+      response.end(`for ${request.headers.host}`),
+    );
     const port = host.split(":")[1];
     let lookups = 0;
     const resolve = async (): Promise<{ address: string; family: number }[]> => {
@@ -411,7 +415,7 @@ describe("only the open internet", () => {
     expect(lookups).toBe(1);
   });
 
-  test("a name that cannot be looked up says so", async () => {
+  test("a name that cannot be resolved is an error with the reason", async () => {
     const resolve = async (): Promise<never> => {
       throw new Error("ENOTFOUND");
     };
@@ -422,22 +426,25 @@ describe("only the open internet", () => {
 
   test.each([
     ["another host", (inner: string) => `http://${inner}/`],
-    ["another form of the address", (inner: string) => `http://2130706433:${inner.split(":")[1]}/`],
-    ["a name of it", (inner: string) => `http://localhost:${inner.split(":")[1]}/`],
+    [
+      "another notation of the address",
+      (inner: string) => `http://2130706433:${inner.split(":")[1]}/`,
+    ],
+    ["a name of the address", (inner: string) => `http://localhost:${inner.split(":")[1]}/`],
     ["no scheme", (inner: string) => `//${inner}/`],
     ["a file", () => "file:///etc/passwd"],
-  ])("a redirect to what is private is not followed: %s", async (_, to) => {
+  ])("a redirect to a private address or a file is not followed: %s", async (_, to) => {
     let reached = false;
-    const inner = await serve((_request, response) => {
+    const inner = await startServer((_request, response) => {
       reached = true;
       response.end("inside");
     });
-    const outer = await serve((_request, response) => {
+    const outer = await startServer((_request, response) => {
       response.writeHead(302, { location: to(inner) });
       response.end();
     });
     await expect(fetchPage(`http://${outer}/`, { allowPrivate: [outer] })).rejects.toThrow(
-      /is not on the open internet|only http and https/,
+      /is not on the public internet|only http and https URLs/,
     );
     expect(reached).toBe(false);
   });

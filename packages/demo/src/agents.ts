@@ -3,43 +3,43 @@ import {
   drawPicture,
   failOnPurpose,
   getWeather,
-  openNote,
+  openPrivateNote,
   sendMessage,
   slowCount,
   writeReport,
-} from "./tools.ts";
+} from "./demo-tools.ts";
 
 /**
- * Agents for a gateway without any: they show tools, questions to a person, references and sub-agents two deep, on the
- * demo model.
+ * Returns agents for a gateway without configured ones. They use the demo model and show tools, approvals, references
+ * and two levels of sub-agents.
  */
-export function demoAgents(model: string): Agent[] {
+export function createDemoAgents(model: string): Agent[] {
   const messenger = defineAgent({
     name: "messenger",
-    description: "Sends messages. A person is asked before each.",
+    description: "Sends messages. Each one needs your approval.",
     instructions: "You send messages.",
     model,
     tools: [sendMessage],
   });
   const forecaster = defineAgent({
     name: "forecaster",
-    description: "Knows the weather everywhere, and has it told by the messenger.",
-    instructions: "You tell the weather.",
+    description: "Knows the weather everywhere and can send forecasts through the messenger.",
+    instructions: "You report the weather.",
     model,
     tools: [getWeather],
     agents: [messenger],
   });
   const assistant = defineAgent({
     name: "demo-agent",
-    description: "Shows what an agent can do, without a key.",
-    instructions: "You help with what you are asked.",
+    description: "Shows what an agent can do, without an API key.",
+    instructions: "You help the user.",
     model,
     tools: [
       timeGroup(),
       getWeather,
       sendMessage,
       drawPicture,
-      openNote,
+      openPrivateNote,
       slowCount,
       writeReport,
       failOnPurpose,

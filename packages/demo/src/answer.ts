@@ -1,163 +1,184 @@
 import type { ChatRequest } from "@deltawire/wire";
-import { answerInJson, schemaAsked } from "./answer-json.ts";
-import { chooseCalls } from "./choose-tool.ts";
-import { isHandOver, readConversation, type Conversation } from "./conversation.ts";
-import { requestTokens, tokensIn, usageOf, type Usage } from "./count.ts";
-import { waitForAgents } from "./helper-calls.ts";
-import { offeredTools, type OfferedTool, type Plan, type PlannedCall } from "./offered-tools.ts";
-import { isChinese, reportOf, sayAttachments, sayWords, summaryOf } from "./say.ts";
-import { exactWords, showcase } from "./showcase.ts";
-import { titleAsked } from "./title.ts";
+import { buildJsonAnswer, getRequestedSchema } from "./json-answer.ts";
+import { chooseCalls } from "./choose-calls.ts";
+import { isHandoff, parseConversation, type DemoConversation } from "./conversation.ts";
+import { countRequestTokens, countTokens, buildUsage, type DemoUsage } from "./count-tokens.ts";
+import { planWaitCalls } from "./agent-calls.ts";
+import {
+  getOfferedTools,
+  type OfferedTool,
+  type CallPlan,
+  type PlannedCall,
+} from "./offered-tools.ts";
+import {
+  isChinese,
+  reportResults,
+  describeAttachments,
+  buildTextAnswer,
+  summarizeConversation,
+} from "./answer-text.ts";
+import { extractExactText, buildShowcase } from "./showcase.ts";
+import { buildRequestedTitle } from "./title.ts";
 
-/** What the demo model answers, in order. */
-export interface Answer {
-  moves: Move[];
-  finish: "stop" | "tool_calls" | "length";
-  usage: Usage;
-  /** How many times the same is said: `n` of the request. */
-  choices: number;
+/** The demo model's answer. */
+export interface DemoAnswer {
+  parts: AnswerPart[];
+  finishReason: "stop" | "tool_calls" | "length";
+  usage: DemoUsage;
+  /** Number of identical choices: `n` of the request. */
+  choiceCount: number;
 }
 
-export type Move =
+export type AnswerPart =
   | { type: "reasoning"; text: string }
   | { type: "text"; text: string }
   | { type: "call"; kind: "function" | "custom"; name: string; input: string };
 
-const mostChoices = 8;
+const maxChoices = 8;
 
-/** By rules, not by a model: the same request always gets the same answer. */
-export function answer(request: ChatRequest): Answer {
-  const { moves, cut } = limited(movesFor(request), tokenLimit(request));
-  const choices = Math.min(Math.max(Math.trunc(request.n ?? 1), 1), mostChoices);
+/** Generates an answer by rules: the same request always gets the same answer. */
+export function generateAnswer(request: ChatRequest): DemoAnswer {
+  const { parts, isTruncated } = truncateParts(buildParts(request), getTokenLimit(request));
+  const choiceCount = Math.min(Math.max(Math.trunc(request.n ?? 1), 1), maxChoices);
   const tokens = { completion: 0, reasoning: 0 };
-  for (const move of moves) {
-    const count = tokensOf(move) * choices;
+  for (const part of parts) {
+    const count = countPartTokens(part) * choiceCount;
     tokens.completion += count;
-    if (move.type === "reasoning") tokens.reasoning += count;
+    if (part.type === "reasoning") tokens.reasoning += count;
   }
   return {
-    moves,
-    finish: cut ? "length" : moves.some(({ type }) => type === "call") ? "tool_calls" : "stop",
-    usage: usageOf(requestTokens(request), tokens.completion, tokens.reasoning),
-    choices,
+    parts,
+    finishReason: isTruncated
+      ? "length"
+      : parts.some(({ type }) => type === "call")
+        ? "tool_calls"
+        : "stop",
+    usage: buildUsage(countRequestTokens(request), tokens.completion, tokens.reasoning),
+    choiceCount,
   };
 }
 
-function movesFor(request: ChatRequest): Move[] {
-  const conversation = readConversation(request);
-  const tools = offeredTools(request).filter(
-    ({ name }) => !isHandOver(name) || !conversation.called.includes(name),
+function buildParts(request: ChatRequest): AnswerPart[] {
+  const conversation = parseConversation(request);
+  const tools = getOfferedTools(request).filter(
+    ({ name }) => !isHandoff(name) || !conversation.calledTools.includes(name),
   );
-  const plan = nextCalls(request, conversation, tools);
-  const thinks = request.reasoning_effort !== "none";
-  const text = plan.calls.length > 0 ? plan.says : sayAnswer(request, conversation, tools);
+  const plan = planNextCalls(request, conversation, tools);
+  const hasReasoning = request.reasoning_effort !== "none";
+  const text = plan.calls.length > 0 ? plan.text : buildAnswerText(request, conversation, tools);
   return [
-    ...(thinks ? [{ type: "reasoning" as const, text: thought(conversation, plan) }] : []),
+    ...(hasReasoning
+      ? [{ type: "reasoning" as const, text: buildReasoning(conversation, plan) }]
+      : []),
     ...(text === "" ? [] : [{ type: "text" as const, text }]),
-    ...plan.calls.map(callMove),
+    ...plan.calls.map(toCallPart),
   ];
 }
 
 /**
- * The calls of this round. Usually all at once, in the first; one a round where the user asked for steps or the client
- * takes no parallel calls.
+ * Returns the calls of this round. Usually all calls are made in the first round; with "in N steps" or without parallel
+ * calls, one per round.
  */
-function nextCalls(
+function planNextCalls(
   request: ChatRequest,
-  conversation: Conversation,
+  conversation: DemoConversation,
   tools: readonly OfferedTool[],
-): Plan {
-  const none = { calls: [], says: "" };
-  const { words, results, summary } = conversation;
-  if (tools.length === 0 || summary !== undefined || asksForSummary(words)) return none;
-  // What is only to be said is no wish.
-  if (exactWords(words) !== undefined) return none;
-  const waits = request.tool_choice === "none" ? [] : waitForAgents(results, tools);
-  if (waits.length > 0) return { calls: waits, says: "I wait for the answer." };
-  const plan = chooseCalls(words, request, tools);
-  const steps = Math.min(Number(/\bin (\d+) steps?\b/i.exec(words)?.[1] ?? 0), 50);
-  const done = results.length;
+): CallPlan {
+  const noCalls = { calls: [], text: "" };
+  const { prompt, results, summary } = conversation;
+  if (tools.length === 0 || summary !== undefined || isSummaryRequest(prompt)) return noCalls;
+  // Text to repeat exactly is not a request to call tools.
+  if (extractExactText(prompt) !== undefined) return noCalls;
+  const waitCalls = request.tool_choice === "none" ? [] : planWaitCalls(results, tools);
+  if (waitCalls.length > 0) return { calls: waitCalls, text: "I am waiting for the answer." };
+  const plan = chooseCalls(prompt, request, tools);
+  const steps = Math.min(Number(/\bin (\d+) steps?\b/i.exec(prompt)?.[1] ?? 0), 50);
+  const completedSteps = results.length;
   if (steps > 0) {
-    const call = plan.calls[done % Math.max(plan.calls.length, 1)];
-    if (call === undefined || done >= steps) return none;
-    return { calls: [call], says: `Step ${done + 1} of ${steps}. ${plan.says}` };
+    const call = plan.calls[completedSteps % Math.max(plan.calls.length, 1)];
+    if (call === undefined || completedSteps >= steps) return noCalls;
+    return { calls: [call], text: `Step ${completedSteps + 1} of ${steps}. ${plan.text}` };
   }
-  if (request.parallel_tool_calls !== false) return done === 0 ? plan : none;
-  const call = plan.calls[done];
-  return call === undefined ? none : { ...plan, calls: [call] };
+  if (request.parallel_tool_calls !== false) return completedSteps === 0 ? plan : noCalls;
+  const call = plan.calls[completedSteps];
+  return call === undefined ? noCalls : { ...plan, calls: [call] };
 }
 
-function callMove(call: PlannedCall): Move {
+function toCallPart(call: PlannedCall): AnswerPart {
   const input = call.kind === "custom" ? call.input : JSON.stringify(call.arguments);
   return { type: "call", kind: call.kind, name: call.name, input };
 }
 
-function sayAnswer(
+function buildAnswerText(
   request: ChatRequest,
-  conversation: Conversation,
+  conversation: DemoConversation,
   tools: readonly OfferedTool[],
 ): string {
-  const { words, results, attachments, summary } = conversation;
-  const schema = schemaAsked(request);
-  if (schema !== undefined) return answerInJson(schema, conversation);
-  const title = titleAsked(request, conversation);
+  const { prompt, results, attachments, summary } = conversation;
+  const schema = getRequestedSchema(request);
+  if (schema !== undefined) return buildJsonAnswer(schema, conversation);
+  const title = buildRequestedTitle(request, conversation);
   if (title !== undefined) return title;
-  if (asksForSummary(words)) return summaryOf(conversation);
-  if (summary !== undefined) return `I go on from the summary:\n\n${summary.trim().slice(0, 500)}`;
-  if (results.length > 0) return reportOf(results, isChinese(words));
-  const seen = attachments.length > 0 ? `${sayAttachments(attachments)}\n\n` : "";
-  return `${seen}${showcase(words) ?? sayWords(words, tools)}`;
+  if (isSummaryRequest(prompt)) return summarizeConversation(conversation);
+  if (summary !== undefined)
+    return `Continuing from the summary:\n\n${summary.trim().slice(0, 500)}`;
+  if (results.length > 0) return reportResults(results, isChinese(prompt));
+  const attachmentText = attachments.length > 0 ? `${describeAttachments(attachments)}\n\n` : "";
+  return `${attachmentText}${buildShowcase(prompt) ?? buildTextAnswer(prompt, tools)}`;
 }
 
-/** Codex asks for a handoff summary when its context is nearly full. */
-function asksForSummary(words: string): boolean {
+/** Codex requests a handoff summary when its context is nearly full. */
+function isSummaryRequest(prompt: string): boolean {
   return /CONTEXT CHECKPOINT|handoff summary|\bsummar(?:ise|ize|y of) (?:the|this|our) conversation\b/i.test(
-    words,
+    prompt,
   );
 }
 
-function thought({ words, results }: Conversation, { calls }: Plan): string {
+function buildReasoning({ prompt, results }: DemoConversation, { calls }: CallPlan): string {
   const names = [...new Set(calls.map(({ name }) => name))];
-  const long = /\b(?:think|reason)\b/i.test(words) ? longThought : "";
+  const prefix = /\b(?:think|reason)\b/i.test(prompt) ? longReasoning : "";
   if (calls.length > 0 && results.length > 0)
-    return `${long}There is another step to do, so ${names.join(" and ")} comes next.`;
+    return `${prefix}There is another step, so I'll call ${names.join(" and ")} next.`;
   if (calls.length > 0)
-    return `${long}The user wants something done that ${names.join(" and ")} can do, so I call it.`;
+    return `${prefix}The user wants something done that ${names.join(" and ")} can do, so I'll call it.`;
   if (results.length > 0)
-    return `${long}The tools have answered. I report what they said, and nothing that they did not say.`;
-  return `${long}No tool is needed here. I am a demo, so I keep it short and plain.`;
+    return `${prefix}I have the results of the tools. I'll report them and nothing else.`;
+  return `${prefix}No tool is needed here. I am a demo, so I keep it short and plain.`;
 }
 
-const longThought =
-  "I was asked to think, so I take my time. First I look at what was said last, because only that counts. " +
-  "Then I look at the tools that I was offered, and whether one of them goes with these words. " +
-  "At last I choose how to answer: by a call, by a report of results, or in words of my own.\n\n";
+const longReasoning =
+  "I was asked to think, so I take my time. First I look at the last message, because it is the only one that matters. " +
+  "Then I check whether one of the tools that I was offered fits the request. " +
+  "Finally I choose how to answer: with a tool call, a summary of the results, or plain text.\n\n";
 
-function tokenLimit(request: ChatRequest): number {
+function getTokenLimit(request: ChatRequest): number {
   return request.max_completion_tokens ?? request.max_tokens ?? Infinity;
 }
 
-/** Cuts the answer where the limit falls, in the middle of a word or of a call's arguments if need be. */
-function limited(moves: readonly Move[], limit: number): { moves: Move[]; cut: boolean } {
-  const kept: Move[] = [];
-  let left = limit;
-  for (const move of moves) {
-    const needed = tokensOf(move);
-    if (needed > left) {
-      if (left > 0) kept.push(shortened(move, left * 4));
-      return { moves: kept, cut: true };
+/** Truncates the answer at the limit, if necessary within a word or a call's arguments. */
+function truncateParts(
+  parts: readonly AnswerPart[],
+  limit: number,
+): { parts: AnswerPart[]; isTruncated: boolean } {
+  const truncatedParts: AnswerPart[] = [];
+  let remaining = limit;
+  for (const part of parts) {
+    const cost = countPartTokens(part);
+    if (cost > remaining) {
+      if (remaining > 0) truncatedParts.push(truncatePart(part, remaining * 4));
+      return { parts: truncatedParts, isTruncated: true };
     }
-    kept.push(move);
-    left -= needed;
+    truncatedParts.push(part);
+    remaining -= cost;
   }
-  return { moves: kept, cut: false };
+  return { parts: truncatedParts, isTruncated: false };
 }
 
-function tokensOf(move: Move): number {
-  return tokensIn(move.type === "call" ? move.name + move.input : move.text);
+function countPartTokens(part: AnswerPart): number {
+  return countTokens(part.type === "call" ? part.name + part.input : part.text);
 }
 
-function shortened(move: Move, length: number): Move {
-  if (move.type !== "call") return { ...move, text: move.text.slice(0, length) };
-  return { ...move, input: move.input.slice(0, Math.max(length - move.name.length, 0)) };
+function truncatePart(part: AnswerPart, length: number): AnswerPart {
+  if (part.type !== "call") return { ...part, text: part.text.slice(0, length) };
+  return { ...part, input: part.input.slice(0, Math.max(length - part.name.length, 0)) };
 }

@@ -1,8 +1,8 @@
-import type { ChatChunk, ChatCompletion, ChatDelta, ChatToolCall } from "@deltawire/wire";
-import type { Answer, Move } from "./answer.ts";
+import type { ChatChunk, ChatCompletion, ChatDelta, ChatReplyToolCall } from "@deltawire/wire";
+import type { DemoAnswer, AnswerPart } from "./answer.ts";
 
-/** What all chunks of a reply have in common. */
-export interface Envelope {
+/** Fields that all chunks of a reply share. */
+export interface ReplyEnvelope {
   id: string;
   /** Seconds since 1970. */
   created: number;
@@ -10,48 +10,52 @@ export interface Envelope {
   newId: (prefix: string) => string;
 }
 
-const textPiece = 6;
-/** A longer text comes in longer pieces: at the pace of the demo that a person sees, within half a minute. */
-const mostPieces = 2000;
-const argumentsPiece = 8;
+const textDeltaLength = 6;
+/** Longer text has longer deltas, so that it takes at most half a minute at the gateway's pace of 15 ms. */
+const maxTextDeltas = 2000;
+const argumentsDeltaLength = 8;
 
-/** The answer as a well-behaved server streams it, the usage included. */
-export function chunksOf(
-  { moves, finish, usage, choices }: Answer,
-  envelope: Envelope,
+/** Builds the stream of a standard server, including usage. */
+export function buildChunks(
+  { parts: answerParts, finishReason, usage, choiceCount }: DemoAnswer,
+  envelope: ReplyEnvelope,
 ): ChatChunk[] {
   const { id, created, model } = envelope;
-  const common = { id, object: "chat.completion.chunk", created, model };
-  const indexes = Array.from({ length: choices }, (_, index) => index);
-  const chunks = (delta: ChatDelta, reason: string | null = null): ChatChunk[] =>
+  const chunkFields = { id, object: "chat.completion.chunk", created, model };
+  const indexes = Array.from({ length: choiceCount }, (_, index) => index);
+  const toChunks = (delta: ChatDelta, reason: string | null = null): ChatChunk[] =>
     indexes.map((index) => ({
-      ...common,
+      ...chunkFields,
       choices: [{ index, delta, logprobs: null, finish_reason: reason }],
     }));
   return [
-    ...chunks({ role: "assistant", content: "" }),
-    ...deltas(moves, envelope).flatMap((delta) => chunks(delta)),
-    ...chunks({}, finish),
-    { ...common, choices: [], usage },
+    ...toChunks({ role: "assistant", content: "" }),
+    ...buildDeltas(answerParts, envelope).flatMap((delta) => toChunks(delta)),
+    ...toChunks({}, finishReason),
+    { ...chunkFields, choices: [], usage },
   ];
 }
 
-/** The same answer in one piece. */
-export function completionOf(
-  { moves, finish, usage, choices }: Answer,
-  { id, created, model, newId }: Envelope,
+/** Builds the reply that is not streamed. */
+export function buildCompletion(
+  { parts: answerParts, finishReason, usage, choiceCount }: DemoAnswer,
+  { id, created, model, newId }: ReplyEnvelope,
 ): ChatCompletion {
-  const text = moves.flatMap((move) => (move.type === "text" ? [move.text] : [])).join("");
-  const reasoning = moves
-    .flatMap((move) => (move.type === "reasoning" ? [move.text] : []))
+  const text = answerParts
+    .flatMap((answerPart) => (answerPart.type === "text" ? [answerPart.text] : []))
     .join("");
-  const calls = moves.flatMap((move) => (move.type === "call" ? [toolCall(move, newId)] : []));
+  const reasoning = answerParts
+    .flatMap((answerPart) => (answerPart.type === "reasoning" ? [answerPart.text] : []))
+    .join("");
+  const calls = answerParts.flatMap((answerPart) =>
+    answerPart.type === "call" ? [buildToolCall(answerPart, newId)] : [],
+  );
   return {
     id,
     object: "chat.completion",
     created,
     model,
-    choices: Array.from({ length: choices }, (_, index) => ({
+    choices: Array.from({ length: choiceCount }, (_, index) => ({
       index,
       message: {
         role: "assistant",
@@ -61,33 +65,40 @@ export function completionOf(
         ...(calls.length === 0 ? {} : { tool_calls: calls }),
       },
       logprobs: null,
-      finish_reason: finish,
+      finish_reason: finishReason,
     })),
     usage,
   };
 }
 
-function deltas(moves: readonly Move[], { newId }: Envelope): ChatDelta[] {
-  let calls = 0;
-  return moves.flatMap((move): ChatDelta[] => {
-    switch (move.type) {
+function buildDeltas(answerParts: readonly AnswerPart[], { newId }: ReplyEnvelope): ChatDelta[] {
+  let callCount = 0;
+  return answerParts.flatMap((answerPart): ChatDelta[] => {
+    switch (answerPart.type) {
       case "reasoning":
-        return pieces(move.text, textPiece).map((text) => ({ reasoning_content: text }));
+        return splitText(answerPart.text, textDeltaLength).map((text) => ({
+          reasoning_content: text,
+        }));
       case "text":
-        return pieces(move.text, Math.max(textPiece, Math.ceil(move.text.length / mostPieces))).map(
-          (text) => ({ content: text }),
-        );
+        return splitText(
+          answerPart.text,
+          Math.max(textDeltaLength, Math.ceil(answerPart.text.length / maxTextDeltas)),
+        ).map((text) => ({ content: text }));
       case "call":
-        return callDeltas(move, calls++, newId("call"));
+        return buildCallDeltas(answerPart, callCount++, newId("call"));
       default:
-        return move;
+        return answerPart;
     }
   });
 }
 
-function callDeltas(move: Move & { type: "call" }, index: number, id: string): ChatDelta[] {
-  const { kind, name, input } = move;
-  const parts = pieces(input, argumentsPiece);
+function buildCallDeltas(
+  answerPart: AnswerPart & { type: "call" },
+  index: number,
+  id: string,
+): ChatDelta[] {
+  const { kind, name, input } = answerPart;
+  const parts = splitText(input, argumentsDeltaLength);
   if (kind === "custom")
     return [
       { tool_calls: [{ index, id, type: kind, custom: { name, input: "" } }] },
@@ -99,22 +110,25 @@ function callDeltas(move: Move & { type: "call" }, index: number, id: string): C
   ];
 }
 
-function toolCall(move: Move & { type: "call" }, newId: Envelope["newId"]): ChatToolCall {
-  const { kind, name, input } = move;
+function buildToolCall(
+  answerPart: AnswerPart & { type: "call" },
+  newId: ReplyEnvelope["newId"],
+): ChatReplyToolCall {
+  const { kind, name, input } = answerPart;
   return kind === "custom"
     ? { id: newId("call"), type: kind, custom: { name, input } }
     : { id: newId("call"), type: kind, function: { name, arguments: input } };
 }
 
-/** Whole characters only: half of an emoji is not valid in UTF-8. */
-function pieces(text: string, length: number): string[] {
-  const found: string[] = [];
-  for (let at = 0; at < text.length;) {
-    let end = Math.min(at + length, text.length);
-    const last = text.charCodeAt(end - 1);
-    if (last >= 0xd800 && last < 0xdc00 && end < text.length) end += 1;
-    found.push(text.slice(at, end));
-    at = end;
+/** Never splits a surrogate pair: a lone surrogate cannot be encoded in UTF-8. */
+function splitText(text: string, length: number): string[] {
+  const slices: string[] = [];
+  for (let start = 0; start < text.length;) {
+    let end = Math.min(start + length, text.length);
+    const lastCode = text.charCodeAt(end - 1);
+    if (lastCode >= 0xd800 && lastCode < 0xdc00 && end < text.length) end += 1;
+    slices.push(text.slice(start, end));
+    start = end;
   }
-  return found;
+  return slices;
 }

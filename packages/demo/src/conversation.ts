@@ -1,6 +1,6 @@
-import { readDataUrl } from "@deltawire/tasks";
+import { parseDataUrl } from "@deltawire/tasks";
 import {
-  asText,
+  asString,
   isObject,
   parseJson,
   type ChatContent,
@@ -9,121 +9,127 @@ import {
   type ChatRequest,
 } from "@deltawire/wire";
 
-/** What of a request the demo model goes by. */
-export interface Conversation {
-  /** The user's last words, without what clients put around them. */
-  words: string;
-  attachments: Attachment[];
-  /** What tools have answered since these words. */
+/** The parts of a request that the demo model uses. */
+export interface DemoConversation {
+  /** The last user message, without context that clients add. */
+  prompt: string;
+  attachments: DemoAttachment[];
+  /** The tool results since the last user message. */
   results: ToolResult[];
-  /** What they had answered last before these words. */
+  /** The tool results before the last user message. */
   earlierResults: ToolResult[];
-  /** Names of all tools that were called since these words, hand-overs included. */
-  called: string[];
-  /** The user's words before the last ones. */
-  earlier: string[];
-  /** A summary that the client put in the place of what was done since the last words. */
+  /** Names of all tools that were called since the last user message, including handoffs. */
+  calledTools: string[];
+  /** The earlier user messages. */
+  earlierPrompts: string[];
+  /** The summary with which the client replaced the history, if it was sent after the last user message. */
   summary: string | undefined;
 }
 
-export interface Attachment {
+export interface DemoAttachment {
   kind: "image" | "file" | "audio";
-  /** `image/png`, `report.pdf`, `wav`; "" where nothing is known. */
-  type: string;
-  /** In bytes; undefined for one that is only linked. */
+  /** `image/png`, `report.pdf`, `wav`; "" if unknown. */
+  description: string;
+  /** In bytes. Undefined if only linked. */
   size: number | undefined;
 }
 
 export interface ToolResult {
   name: string;
   text: string;
-  failed: boolean;
-  /** Numbers of the referencable items in it. */
+  isError: boolean;
+  /** Ids of the referencable items in the result. */
   references: number[];
-  attachments: Attachment[];
+  attachments: DemoAttachment[];
 }
 
-export function readConversation(request: ChatRequest): Conversation {
-  const conversation: Conversation = {
-    words: "",
+export function parseConversation(request: ChatRequest): DemoConversation {
+  const conversation: DemoConversation = {
+    prompt: "",
     attachments: [],
     results: [],
     earlierResults: [],
-    called: [],
-    earlier: [],
+    calledTools: [],
+    earlierPrompts: [],
     summary: undefined,
   };
-  const names = new Map<string, string>();
-  for (const message of request.messages) read(message, conversation, names);
+  const toolNamesById = new Map<string, string>();
+  for (const message of request.messages) readMessage(message, conversation, toolNamesById);
   return conversation;
 }
 
-/** All text of a content, a line for each part. */
-export function textOf(content: ChatContent | null | undefined): string {
+/** Joins the text parts of a message with line breaks. */
+export function joinText(content: ChatContent | null | undefined): string {
   if (typeof content === "string") return content;
   const texts = (content ?? []).flatMap((part) => (part.type === "text" ? [part.text] : []));
   return texts.join("\n");
 }
 
-/** The hand-over of the agents SDK: it answers with the next agent's name, and the work is still to be done. */
-export function isHandOver(toolName: string): boolean {
+/** True for handoff tools of the agents SDK. Their result is only the name of the next agent. */
+export function isHandoff(toolName: string): boolean {
   return /^(?:transfer_to_|handoff_|hand_over_)/.test(toolName);
 }
 
-function read(message: ChatMessage, conversation: Conversation, names: Map<string, string>): void {
+function readMessage(
+  message: ChatMessage,
+  conversation: DemoConversation,
+  toolNamesById: Map<string, string>,
+): void {
   switch (message.role) {
     case "user":
-      return readUser(message.content, conversation);
+      return readUserMessage(message.content, conversation);
     case "assistant":
       for (const call of message.tool_calls ?? []) {
         const name = call.type === "custom" ? call.custom.name : call.function.name;
-        names.set(call.id, name);
-        conversation.called.push(name);
+        toolNamesById.set(call.id, name);
+        conversation.calledTools.push(name);
       }
       return;
     case "tool": {
-      const name = names.get(message.tool_call_id) ?? "the tool";
-      if (!isHandOver(name)) conversation.results.push(toolResult(name, message.content));
+      const name = toolNamesById.get(message.tool_call_id) ?? "the tool";
+      if (!isHandoff(name)) conversation.results.push(parseToolResult(name, message.content));
       return;
     }
     case "function":
-      return void conversation.results.push(toolResult(message.name, message.content ?? ""));
+      return void conversation.results.push(parseToolResult(message.name, message.content ?? ""));
     default:
   }
 }
 
-function readUser(content: ChatContent, conversation: Conversation): void {
-  const text = withoutContext(textOf(content));
-  const attachments = attachmentsOf(content);
+function readUserMessage(content: ChatContent, conversation: DemoConversation): void {
+  const text = stripContext(joinText(content));
+  const attachments = parseAttachments(content);
   if (text === "" && attachments.length === 0) return;
-  // What a gateway moved out of a tool's message, because many servers refuse it there.
+  // The gateway moves attachments out of tool messages, because many servers reject them there.
   if (text.startsWith("[Attached to the result of ")) {
     conversation.results.at(-1)?.attachments.push(...attachments);
     return;
   }
-  const orphan = /^\[Result of the tool call ([^\]]*)\]\s*/.exec(text);
-  if (orphan !== null) {
-    conversation.results.push(toolResult(orphan[1] ?? "", text.slice(orphan[0].length)));
+  const orphanResult = /^\[Result of the tool call ([^\]]*)\]\s*/.exec(text);
+  if (orphanResult !== null) {
+    conversation.results.push(
+      parseToolResult(orphanResult[1] ?? "", text.slice(orphanResult[0].length)),
+    );
     return;
   }
-  if (text.startsWith(codexSummary)) {
+  if (text.startsWith(codexSummaryPrefix)) {
     conversation.summary = text.slice(text.indexOf("\n") + 1);
     conversation.results = [];
     return;
   }
-  if (conversation.words !== "") conversation.earlier.push(conversation.words);
-  conversation.words = text;
+  if (conversation.prompt !== "") conversation.earlierPrompts.push(conversation.prompt);
+  conversation.prompt = text;
   conversation.attachments = attachments;
   conversation.earlierResults = conversation.results;
   conversation.results = [];
-  conversation.called = [];
+  conversation.calledTools = [];
   conversation.summary = undefined;
 }
 
-/** How Codex begins the message that takes the place of a compacted history. */
-const codexSummary = "Another language model started to solve this problem";
+/** The start of Codex's message that replaces a compacted history. */
+const codexSummaryPrefix = "Another language model started to solve this problem";
 
-/** Codex says in user messages where it runs, what AGENTS.md says and more; none of it are the user's words. */
+/** Codex adds its environment, AGENTS.md and more to user messages in these tags. */
 const contextTags = [
   "environment_context",
   "user_instructions",
@@ -136,7 +142,7 @@ const contextTags = [
   "startup_context",
 ];
 
-function withoutContext(text: string): string {
+function stripContext(text: string): string {
   let rest = text;
   for (const tag of contextTags)
     for (let begin = rest.indexOf(`<${tag}>`); begin !== -1; begin = rest.indexOf(`<${tag}>`)) {
@@ -147,26 +153,26 @@ function withoutContext(text: string): string {
   return rest.replaceAll(/^# AGENTS\.md instructions.*$/gm, "").trim();
 }
 
-function attachmentsOf(content: ChatContent | null): Attachment[] {
-  return Array.isArray(content) ? content.flatMap((part) => attachmentOf(part) ?? []) : [];
+function parseAttachments(content: ChatContent | null): DemoAttachment[] {
+  return Array.isArray(content) ? content.flatMap((part) => parseAttachment(part) ?? []) : [];
 }
 
-function attachmentOf(part: ChatContentPart): Attachment | undefined {
+function parseAttachment(part: ChatContentPart): DemoAttachment | undefined {
   switch (part.type) {
     case "image_url": {
-      const { type, size } = dataUrl(part.image_url.url);
-      return { kind: "image", type, size };
+      const { type, size } = describeDataUrl(part.image_url.url);
+      return { kind: "image", description: type, size };
     }
     case "file": {
-      const { type, size } = dataUrl(asText(part.file.file_data));
-      return { kind: "file", type: asText(part.file.filename) || type, size };
+      const { type, size } = describeDataUrl(asString(part.file.file_data));
+      return { kind: "file", description: asString(part.file.filename) || type, size };
     }
     case "input_audio": {
       const { data, format } = part.input_audio;
       return {
         kind: "audio",
-        type: asText(format),
-        size: typeof data === "string" ? base64Size(data) : undefined,
+        description: asString(format),
+        size: typeof data === "string" ? getDecodedBase64Size(data) : undefined,
       };
     }
     default:
@@ -174,46 +180,46 @@ function attachmentOf(part: ChatContentPart): Attachment | undefined {
   }
 }
 
-function dataUrl(url: string): { type: string; size: number | undefined } {
-  const read = readDataUrl(url);
-  if (read === undefined) return { type: "", size: undefined };
-  return { type: read.mediaType, size: base64Size(read.body) };
+function describeDataUrl(url: string): { type: string; size: number | undefined } {
+  const dataUrl = parseDataUrl(url);
+  if (dataUrl === undefined) return { type: "", size: undefined };
+  return { type: dataUrl.mediaType, size: getDecodedBase64Size(dataUrl.body) };
 }
 
-function base64Size(data: string): number {
+function getDecodedBase64Size(data: string): number {
   const padding = data.endsWith("==") ? 2 : data.endsWith("=") ? 1 : 0;
   return Math.floor((data.length * 3) / 4) - padding;
 }
 
-function toolResult(name: string, content: ChatContent): ToolResult {
-  const text = textOf(content);
+function parseToolResult(name: string, content: ChatContent): ToolResult {
+  const text = joinText(content);
   const references = [...text.matchAll(/<referencable-item>\s*ID: (\d+)/g)].map(([, id]) =>
     Number(id),
   );
   return {
     name,
-    text: resultText(text),
-    failed: hasFailed(text),
+    text: stripResultWrappers(text),
+    isError: isFailureText(text),
     references: [...new Set(references)],
-    attachments: attachmentsOf(content),
+    attachments: parseAttachments(content),
   };
 }
 
-/** The result without the wrappers of references and without what Codex reports before a command's output. */
-function resultText(text: string): string {
+/** Removes reference wrappers and the header of Codex's command output. */
+function stripResultWrappers(text: string): string {
   return text
     .replaceAll(/<referencable-item>\s*ID: \d+\n?|<\/referencable-item>\n?/g, "")
     .replace(/^(?:(?:Chunk ID|Wall time|Exit code|Process|Original token count).*\n)+Output:\n/, "")
     .trim();
 }
 
-function hasFailed(text: string): boolean {
-  const parsed = text.startsWith("{") ? parseJson(text) : undefined;
-  if (isObject(parsed))
+function isFailureText(text: string): boolean {
+  const result = text.startsWith("{") ? parseJson(text) : undefined;
+  if (isObject(result))
     return (
-      (parsed["error"] !== undefined && parsed["error"] !== null) ||
-      parsed["success"] === false ||
-      parsed["isError"] === true
+      (result["error"] !== undefined && result["error"] !== null) ||
+      result["success"] === false ||
+      result["isError"] === true
     );
   return (
     /^\W*(?:error|failed|failure|aborted|an error occurred|unsupported call|traceback)\b/i.test(

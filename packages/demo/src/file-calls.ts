@@ -1,76 +1,93 @@
 import { isObject } from "@deltawire/wire";
-import type { OfferedTool, Plan, PlannedCall } from "./offered-tools.ts";
-import { shellAmong, shellCall } from "./shell-calls.ts";
+import type { OfferedTool, CallPlan, PlannedCall } from "./offered-tools.ts";
+import { findShellTool, buildShellCall } from "./shell-calls.ts";
 
 type FileChange =
-  | { change: "create"; path: string; text: string }
-  | { change: "replace"; path: string; old: string; text: string }
-  | { change: "delete"; path: string };
+  | { type: "create"; path: string; text: string }
+  | { type: "replace"; path: string; oldText: string; text: string }
+  | { type: "delete"; path: string };
 
-/** "create the file hello.txt with `Hello`": a patch where a patch tool is offered, else a command. */
-export function fileCalls(words: string, tools: readonly OfferedTool[]): Plan {
-  const wanted = fileChange(words);
-  const call = wanted === undefined ? undefined : callFor(wanted, tools);
-  if (wanted === undefined || call === undefined) return { calls: [], says: "" };
-  return { calls: [call], says: `${saying[wanted.change]} \`${wanted.path}\`.` };
+/**
+ * Plans a patch if a patch tool is offered, else a command, for prompts such as "create the file hello.txt with `Hello`".
+ */
+export function planFileCalls(prompt: string, tools: readonly OfferedTool[]): CallPlan {
+  const requestedChange = parseFileChange(prompt);
+  const call = requestedChange === undefined ? undefined : buildFileCall(requestedChange, tools);
+  if (requestedChange === undefined || call === undefined) return { calls: [], text: "" };
+  return {
+    calls: [call],
+    text: `${changeVerbs[requestedChange.type]} \`${requestedChange.path}\`.`,
+  };
 }
 
-const saying = { create: "I write", replace: "I change", delete: "I delete" };
+const changeVerbs = { create: "Writing", replace: "Changing", delete: "Deleting" };
 
-function fileChange(words: string): FileChange | undefined {
-  const path = String.raw`[\`"']?([\w./-]*[\w-]\.\w+|[\w./-]*\/[\w.-]+|[A-Z]\w*file)[\`"']?`;
-  const quoted = String.raw`(?:\`([^\`]+)\`|"([^"]+)")`;
-  const replace = new RegExp(
-    `\\b(?:replace|change)\\s+${quoted}\\s+(?:with|by|to|into)\\s+${quoted}\\s+in\\s+(?:the\\s+)?(?:file\\s+)?${path}`,
+function parseFileChange(prompt: string): FileChange | undefined {
+  const pathPattern = String.raw`[\`"']?([\w./-]*[\w-]\.\w+|[\w./-]*\/[\w.-]+|[A-Z]\w*file)[\`"']?`;
+  const quotedPattern = String.raw`(?:\`([^\`]+)\`|"([^"]+)")`;
+  const replaceMatch = new RegExp(
+    `\\b(?:replace|change)\\s+${quotedPattern}\\s+(?:with|by|to|into)\\s+${quotedPattern}\\s+in\\s+(?:the\\s+)?(?:file\\s+)?${pathPattern}`,
     "i",
-  ).exec(words);
-  if (replace !== null) {
-    const [, old1, old2, new1, new2, file = ""] = replace;
-    return { change: "replace", path: file, old: old1 ?? old2 ?? "", text: new1 ?? new2 ?? "" };
+  ).exec(prompt);
+  if (replaceMatch !== null) {
+    const [, old1, old2, new1, new2, file = ""] = replaceMatch;
+    return { type: "replace", path: file, oldText: old1 ?? old2 ?? "", text: new1 ?? new2 ?? "" };
   }
-  const create = new RegExp(
-    `\\b(?:create|write|patch|add|make)\\b[^\`"'\\n]{0,40}?${path}\\s*,?\\s*(?:with|containing|that (?:says|contains)|saying)\\b[^\`"]{0,40}${quoted}`,
+  const createMatch = new RegExp(
+    `\\b(?:create|write|patch|add|make)\\b[^\`"'\\n]{0,40}?${pathPattern}\\s*,?\\s*(?:with|containing|that (?:says|contains)|saying)\\b[^\`"]{0,40}${quotedPattern}`,
     "i",
-  ).exec(words);
-  if (create !== null) {
-    const [, file = "", text1, text2] = create;
-    return { change: "create", path: file, text: text1 ?? text2 ?? "" };
+  ).exec(prompt);
+  if (createMatch !== null) {
+    const [, file = "", text1, text2] = createMatch;
+    return { type: "create", path: file, text: text1 ?? text2 ?? "" };
   }
-  // Without quotes, the rest of the sentence is what it should say.
-  const plain = new RegExp(
-    `\\b(?:create|write|make)\\b[^\`"'\\n]{0,40}?${path}(?:\\s*,?\\s*(?:with|containing|that (?:says|contains)|saying)\\s+([^\\n]{1,200}?))?(?:\\s+in(?:side)?\\s+it)?[.!]?\\s*$`,
+  // Without quotes, the rest of the sentence is the content.
+  const unquotedMatch = new RegExp(
+    `\\b(?:create|write|make)\\b[^\`"'\\n]{0,40}?${pathPattern}(?:\\s*,?\\s*(?:with|containing|that (?:says|contains)|saying)\\s+([^\\n]{1,200}?))?(?:\\s+in(?:side)?\\s+it)?[.!]?\\s*$`,
     "i",
-  ).exec(words);
-  if (plain !== null) {
-    const [, file = "", text = sampleText] = plain;
-    return { change: "create", path: file, text };
+  ).exec(prompt);
+  if (unquotedMatch !== null) {
+    const [, file = "", text = sampleText] = unquotedMatch;
+    return { type: "create", path: file, text };
   }
-  const remove = new RegExp(`\\b(?:delete|remove)\\s+(?:the\\s+)?file\\s+${path}`, "i").exec(words);
-  return remove === null ? undefined : { change: "delete", path: remove[1] ?? "" };
+  const deleteMatch = new RegExp(
+    `\\b(?:delete|remove)\\s+(?:the\\s+)?file\\s+${pathPattern}`,
+    "i",
+  ).exec(prompt);
+  return deleteMatch === null ? undefined : { type: "delete", path: deleteMatch[1] ?? "" };
 }
 
 const sampleText = "The demo was here.";
 
-/** A patch that writes a small file, for a patch tool that is called without a file in mind. */
-export function samplePatch(tool: OfferedTool): PlannedCall {
-  return patchCall(tool, { change: "create", path: "demo.txt", text: sampleText });
+/** Builds a patch that creates a small file, for prompts without a file. */
+export function buildSamplePatch(tool: OfferedTool): PlannedCall {
+  return buildPatchCall(tool, { type: "create", path: "demo.txt", text: sampleText });
 }
 
-export function isPatcher({ name }: OfferedTool): boolean {
+export function isPatchTool({ name }: OfferedTool): boolean {
   return /apply_?patch/i.test(name);
 }
 
-function callFor(wanted: FileChange, tools: readonly OfferedTool[]): PlannedCall | undefined {
-  const patcher = tools.find(isPatcher);
-  if (patcher !== undefined) return patchCall(patcher, wanted);
-  const writer = wanted.change === "create" ? writerCall(wanted, tools) : undefined;
-  if (writer !== undefined) return writer;
-  const shell = shellAmong(tools);
-  return shell === undefined ? undefined : shellCall(shell, commandFor(wanted));
+function buildFileCall(
+  requestedChange: FileChange,
+  tools: readonly OfferedTool[],
+): PlannedCall | undefined {
+  const patchTool = tools.find(isPatchTool);
+  if (patchTool !== undefined) return buildPatchCall(patchTool, requestedChange);
+  const writeCall =
+    requestedChange.type === "create" ? buildWriteCall(requestedChange, tools) : undefined;
+  if (writeCall !== undefined) return writeCall;
+  const shell = findShellTool(tools);
+  return shell === undefined
+    ? undefined
+    : buildShellCall(shell, buildShellCommand(requestedChange));
 }
 
-function patchCall({ kind, name, parameters }: OfferedTool, wanted: FileChange): PlannedCall {
-  const input = `*** Begin Patch\n${hunk(wanted)}*** End Patch\n`;
+function buildPatchCall(
+  { kind, name, parameters }: OfferedTool,
+  requestedChange: FileChange,
+): PlannedCall {
+  const input = `*** Begin Patch\n${formatHunk(requestedChange)}*** End Patch\n`;
   if (kind === "custom") return { kind, name, input };
   const { properties } = parameters;
   if (
@@ -78,46 +95,52 @@ function patchCall({ kind, name, parameters }: OfferedTool, wanted: FileChange):
     properties["path"] !== undefined &&
     properties["type"] !== undefined
   ) {
-    const diff = wanted.change === "delete" ? {} : { diff: diffOf(wanted) };
+    const diff = requestedChange.type === "delete" ? {} : { diff: formatDiff(requestedChange) };
     return {
       kind,
       name,
-      arguments: { type: operation[wanted.change], path: wanted.path, ...diff },
+      arguments: {
+        type: patchOperations[requestedChange.type],
+        path: requestedChange.path,
+        ...diff,
+      },
     };
   }
-  const [only = "input"] = isObject(properties) ? Object.keys(properties) : [];
-  return { kind, name, arguments: { [only]: input } };
+  const [property = "input"] = isObject(properties) ? Object.keys(properties) : [];
+  return { kind, name, arguments: { [property]: input } };
 }
 
-const operation = { create: "create_file", replace: "update_file", delete: "delete_file" };
+const patchOperations = { create: "create_file", replace: "update_file", delete: "delete_file" };
 
-function hunk(wanted: FileChange): string {
-  switch (wanted.change) {
+function formatHunk(requestedChange: FileChange): string {
+  switch (requestedChange.type) {
     case "create":
-      return `*** Add File: ${wanted.path}\n${diffOf(wanted)}`;
+      return `*** Add File: ${requestedChange.path}\n${formatDiff(requestedChange)}`;
     case "replace":
-      return `*** Update File: ${wanted.path}\n${diffOf(wanted)}`;
+      return `*** Update File: ${requestedChange.path}\n${formatDiff(requestedChange)}`;
     case "delete":
-      return `*** Delete File: ${wanted.path}\n`;
+      return `*** Delete File: ${requestedChange.path}\n`;
     default:
-      return wanted;
+      return requestedChange;
   }
 }
 
-function diffOf(wanted: Exclude<FileChange, { change: "delete" }>): string {
-  const added = lines("+", wanted.text);
-  return wanted.change === "create" ? added : `@@\n${lines("-", wanted.old)}${added}`;
+function formatDiff(requestedChange: Exclude<FileChange, { type: "delete" }>): string {
+  const addedLines = prefixLines("+", requestedChange.text);
+  return requestedChange.type === "create"
+    ? addedLines
+    : `@@\n${prefixLines("-", requestedChange.oldText)}${addedLines}`;
 }
 
-function lines(mark: string, text: string): string {
+function prefixLines(prefix: string, text: string): string {
   return text
     .replace(/\n$/, "")
     .split("\n")
-    .map((line) => `${mark}${line}\n`)
+    .map((line) => `${prefix}${line}\n`)
     .join("");
 }
 
-function writerCall(
+function buildWriteCall(
   { path, text }: { path: string; text: string },
   tools: readonly OfferedTool[],
 ): PlannedCall | undefined {
@@ -125,27 +148,27 @@ function writerCall(
     const { properties } = parameters;
     if (kind !== "function" || !/write|create|save/i.test(name) || !isObject(properties)) continue;
     const names = Object.keys(properties);
-    const file = names.find((property) => /path|file/i.test(property));
-    const content = names.find((property) => /content|text|data|body/i.test(property));
-    if (file !== undefined && content !== undefined)
-      return { kind, name, arguments: { [file]: path, [content]: text } };
+    const pathProperty = names.find((property) => /path|file/i.test(property));
+    const contentProperty = names.find((property) => /content|text|data|body/i.test(property));
+    if (pathProperty !== undefined && contentProperty !== undefined)
+      return { kind, name, arguments: { [pathProperty]: path, [contentProperty]: text } };
   }
   return undefined;
 }
 
-function commandFor(wanted: FileChange): string {
-  switch (wanted.change) {
+function buildShellCommand(requestedChange: FileChange): string {
+  switch (requestedChange.type) {
     case "create":
-      return `printf '%s\\n' ${quotedForShell(wanted.text)} > ${quotedForShell(wanted.path)}`;
+      return `printf '%s\\n' ${quoteForShell(requestedChange.text)} > ${quoteForShell(requestedChange.path)}`;
     case "replace":
-      return `python3 - <<'EOF'\nimport pathlib\np = pathlib.Path(${JSON.stringify(wanted.path)})\np.write_text(p.read_text().replace(${JSON.stringify(wanted.old)}, ${JSON.stringify(wanted.text)}))\nEOF`;
+      return `python3 - <<'EOF'\nimport pathlib\np = pathlib.Path(${JSON.stringify(requestedChange.path)})\np.write_text(p.read_text().replace(${JSON.stringify(requestedChange.oldText)}, ${JSON.stringify(requestedChange.text)}))\nEOF`;
     case "delete":
-      return `rm ${quotedForShell(wanted.path)}`;
+      return `rm ${quoteForShell(requestedChange.path)}`;
     default:
-      return wanted;
+      return requestedChange;
   }
 }
 
-function quotedForShell(text: string): string {
+function quoteForShell(text: string): string {
   return `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }

@@ -1,4 +1,4 @@
-export { demoAgents } from "./agents.ts";
-export { longMarkdown } from "./long-answer.ts";
-export { pictureFor, toneFor, wordsIn } from "./media.ts";
-export { startDemo, type Demo, type DemoOptions } from "./server.ts";
+export { createDemoAgents } from "./agents.ts";
+export { generateMarkdown } from "./long-text.ts";
+export { createSampleImage, createSampleAudio, readAudioComment } from "./sample-media.ts";
+export { startDemoServer, type DemoServer, type DemoServerOptions } from "./server.ts";

@@ -1,27 +1,27 @@
-/* What Markdown is made of, a little of each. */
+/* Samples of Markdown elements. */
 
-export const table = `| part | what it does |
+export const sampleTable = `| part | what it does |
 | --- | --- |
-| client | asks, on the wire that it knows |
-| **gateway** | translates and mends |
-| upstream | answers, on the wire that *it* knows |`;
+| client | sends requests in its own format |
+| **gateway** | translates and repairs |
+| upstream | replies in *its* format |`;
 
-export const list = `What travels over the wire:
+export const sampleList = `Sent over the wire:
 
-1. the words of the user
-2. what the model thinks
+1. the user's messages
+2. the model's reasoning
    - as a summary
-   - or as it was thought
-3. calls of tools, and their results`;
+   - or in full
+3. tool calls and their results`;
 
-export const code = `\`\`\`ts
+export const sampleCode = `\`\`\`ts
 const reply = await fetch("http://127.0.0.1:4141/v1/responses", {
   method: "POST",
   body: JSON.stringify({ model: "demo/clean", input: "Hello" }),
 });
 \`\`\``;
 
-export const math = String.raw`Of a right triangle with the sides $a$ and $b$ the third is $c = \sqrt{a^2 + b^2}$. And the area below a bell:
+export const sampleMath = String.raw`The hypotenuse of a right triangle with legs $a$ and $b$ is $c = \sqrt{a^2 + b^2}$. And the area under a bell curve:
 
 $$
 \int_{-\infty}^{\infty} e^{-x^2} \, dx = \sqrt{\pi}

@@ -1,132 +1,157 @@
 import { crc32 } from "node:zlib";
-import { asText, type JsonObject } from "@deltawire/wire";
-import { tokensIn } from "./count.ts";
-import { pictureFor, toneFor, wordsIn } from "./media.ts";
-import type { Multipart } from "./multipart.ts";
-import { quirks } from "./quirks.ts";
-import { refusal, type Refusal } from "./refusals.ts";
+import { asString, type JsonObject } from "@deltawire/wire";
+import { countTokens } from "./count-tokens.ts";
+import { createSampleImage, createSampleAudio, readAudioComment } from "./sample-media.ts";
+import type { MultipartParser } from "./multipart-parser.ts";
+import { demoModels } from "./quirks.ts";
+import { createRejection, type DemoRejection } from "./rejections.ts";
 import type { WireStep } from "./wire-steps.ts";
 
-/** What the demo writes for a picture, a sound or a transcript. */
-export type MediaAnswer =
-  | { is: "whole"; contentType: string; body: string | Buffer }
-  | { is: "stream"; steps: WireStep[] }
-  | { is: "refused"; refusal: Refusal };
+/** The demo's reply for an image, audio or a transcript. */
+export type DemoMediaReply =
+  | { kind: "complete"; contentType: string; body: string | Buffer }
+  | { kind: "stream"; steps: WireStep[] }
+  | { kind: "rejected"; rejection: DemoRejection };
 
-const longestSpeech = 4096;
+const maxSpeechLength = 4096;
 
-export function speech({ input }: JsonObject): MediaAnswer {
-  const text = asText(input);
-  if (text.length > longestSpeech)
-    return refused(`input: String should have at most ${longestSpeech} characters`, "input");
-  return { is: "whole", contentType: "audio/wav", body: toneFor(text) };
+export function createSpeech({ input }: JsonObject): DemoMediaReply {
+  const text = asString(input);
+  if (text.length > maxSpeechLength)
+    return toRejectedReply(
+      `input: String should have at most ${maxSpeechLength} characters`,
+      "input",
+    );
+  return { kind: "complete", contentType: "audio/wav", body: createSampleAudio(text) };
 }
 
-export function images(request: JsonObject, created: number): MediaAnswer {
-  const { prompt, n, stream, partial_images: previews } = request;
-  return pictures({
-    kind: "image_generation",
-    prompt: asText(prompt),
-    from: 0,
+export function generateImages(request: JsonObject, created: number): DemoMediaReply {
+  const { prompt, n, stream, partial_images: previewCount } = request;
+  return createImages({
+    eventPrefix: "image_generation",
+    prompt: asString(prompt),
+    seed: 0,
     n: typeof n === "number" ? n : 1,
     stream: stream === true,
-    previews: typeof previews === "number" ? previews : 0,
+    previewCount: typeof previewCount === "number" ? previewCount : 0,
     created,
   });
 }
 
-export function editedImages({ fields, files }: Multipart, created: number): MediaAnswer {
-  const given = files.filter(({ field }) => field !== "mask");
-  if (given.length === 0) return refused("Missing required parameter: 'image'.", "image");
-  return pictures({
-    kind: "image_edit",
+export function editImages({ fields, files }: MultipartParser, created: number): DemoMediaReply {
+  const inputImages = files.filter(({ field }) => field !== "mask");
+  if (inputImages.length === 0)
+    return toRejectedReply("Missing required parameter: 'image'.", "image");
+  return createImages({
+    eventPrefix: "image_edit",
     prompt: fields.get("prompt") ?? "",
-    from: crc32(given.map(({ checksum }) => String(checksum)).join()),
+    seed: crc32(inputImages.map(({ checksum }) => String(checksum)).join()),
     n: Number(fields.get("n") ?? 1),
     stream: fields.get("stream") === "true",
-    previews: Number(fields.get("partial_images") ?? 0),
+    previewCount: Number(fields.get("partial_images") ?? 0),
     created,
   });
 }
 
-interface Order {
-  kind: "image_generation" | "image_edit";
+interface ImageOptions {
+  eventPrefix: "image_generation" | "image_edit";
   prompt: string;
-  /** What it is made of. */
-  from: number;
+  /** Seed from the input images. */
+  seed: number;
   n: number;
   stream: boolean;
-  previews: number;
+  /** Number of previews before the complete image. */
+  previewCount: number;
   created: number;
 }
 
-const mostPreviews = 3;
-/** A picture takes as long as a few dozen words. */
-const pacesForPicture = 60;
+const maxPreviews = 3;
+/** How long one image takes with its previews, as a number of delays between chunks. */
+const delaysPerImage = 60;
 
-function pictures({ kind, prompt, from, n, stream, previews, created }: Order): MediaAnswer {
+function createImages({
+  eventPrefix,
+  prompt,
+  seed,
+  n,
+  stream,
+  previewCount,
+  created,
+}: ImageOptions): DemoMediaReply {
   const count = Math.min(Math.max(Math.trunc(n) || 1, 1), 10);
-  const picture = (at: number, share = 1): string =>
-    pictureFor(`${prompt}${at}`, { from, share }).toString("base64");
-  const usage = usageOf(tokensIn(prompt), count * 272);
+  const renderImage = (index: number, fraction = 1): string =>
+    createSampleImage(`${prompt}${index}`, { seed, fraction }).toString("base64");
+  const usage = buildMediaUsage(countTokens(prompt), count * 272);
   if (!stream) {
-    const data = Array.from({ length: count }, (_, at) => ({ b64_json: picture(at) }));
-    return json({ created, data, output_format: "png", usage });
+    const data = Array.from({ length: count }, (_, index) => ({ b64_json: renderImage(index) }));
+    return toJsonReply({ created, data, output_format: "png", usage });
   }
-  if (previews < 0 || previews > mostPreviews)
-    return refused(`partial_images must be between 0 and ${mostPreviews}`, "partial_images");
-  if (count > 1) return refused("Streaming is not supported when n is greater than 1.", "n");
-  const about = { created_at: created, size: "64x64", output_format: "png" };
-  const partials = Array.from({ length: previews }, (_, at) => ({
-    type: `${kind}.partial_image`,
-    ...about,
-    b64_json: picture(0, (at + 1) / (previews + 1)),
-    partial_image_index: at,
+  if (previewCount < 0 || previewCount > maxPreviews)
+    return toRejectedReply(`partial_images must be between 0 and ${maxPreviews}`, "partial_images");
+  if (count > 1)
+    return toRejectedReply("Streaming is not supported when n is greater than 1.", "n");
+  const imageFields = { created_at: created, size: "64x64", output_format: "png" };
+  const partials = Array.from({ length: previewCount }, (_, index) => ({
+    type: `${eventPrefix}.partial_image`,
+    ...imageFields,
+    b64_json: renderImage(0, (index + 1) / (previewCount + 1)),
+    partial_image_index: index,
   }));
-  const whole = { type: `${kind}.completed`, ...about, b64_json: picture(0), usage };
-  const paces = Math.ceil(pacesForPicture / (previews + 1));
-  return streamed([...partials, whole], paces);
+  const completedEvent = {
+    type: `${eventPrefix}.completed`,
+    ...imageFields,
+    b64_json: renderImage(0),
+    usage,
+  };
+  const delaysPerEvent = Math.ceil(delaysPerImage / (previewCount + 1));
+  return toEventStream([...partials, completedEvent], delaysPerEvent);
 }
 
-/** The demo cannot hear, but one of its models reads what a sound of the demo's own says of itself. */
-export function transcript({ files, fields }: Multipart): MediaAnswer {
+/** The demo cannot recognize speech, but one model reads the text in the demo's own audio files. */
+export function createTranscript({ files, fields }: MultipartParser): DemoMediaReply {
   const [file] = files;
-  const hears = quirks.get(fields.get("model") ?? "")?.hears === true;
-  const words = hears && file !== undefined ? wordsIn(file.beginning) : undefined;
-  const got = file && `The demo got ${file.filename} with ${file.size} bytes.`;
-  const text = words ?? (got ? `${got} It cannot listen to it.` : "The demo got no file.");
+  const canTranscribe = demoModels.get(fields.get("model") ?? "")?.readsDemoAudio === true;
+  const storedText =
+    canTranscribe && file !== undefined ? readAudioComment(file.firstBytes) : undefined;
+  const fileText = file && `The demo received ${file.filename} with ${file.size} bytes.`;
+  const text =
+    storedText ??
+    (fileText ? `${fileText} It cannot understand speech.` : "The demo received no file.");
   const format = fields.get("response_format");
-  const usage = { type: "tokens", ...usageOf(Math.ceil((file?.size ?? 0) / 1000), tokensIn(text)) };
+  const usage = {
+    type: "tokens",
+    ...buildMediaUsage(Math.ceil((file?.size ?? 0) / 1000), countTokens(text)),
+  };
   if (format === "text")
-    return { is: "whole", contentType: "text/plain; charset=utf-8", body: `${text}\n` };
+    return { kind: "complete", contentType: "text/plain; charset=utf-8", body: `${text}\n` };
   if (fields.get("stream") === "true") {
     const words = text.match(/\s*\S+\s*$|\s*\S+/g) ?? [];
     const deltas = words.map((delta) => ({ type: "transcript.text.delta", delta }));
-    return streamed([...deltas, { type: "transcript.text.done", text, usage }], 1);
+    return toEventStream([...deltas, { type: "transcript.text.done", text, usage }], 1);
   }
-  const verbose = { task: "transcribe", language: "english", duration: 1, text, segments: [] };
-  return json(format === "verbose_json" ? verbose : { text });
+  const verboseBody = { task: "transcribe", language: "english", duration: 1, text, segments: [] };
+  return toJsonReply(format === "verbose_json" ? verboseBody : { text });
 }
 
-function usageOf(input: number, output: number): JsonObject {
+function buildMediaUsage(input: number, output: number): JsonObject {
   return { input_tokens: input, output_tokens: output, total_tokens: input + output };
 }
 
-function streamed(events: readonly JsonObject[], paces: number): MediaAnswer {
+function toEventStream(events: readonly JsonObject[], delaysPerEvent: number): DemoMediaReply {
   const steps = events.flatMap((event): WireStep[] => [
-    ...Array.from({ length: paces }, () => ({ type: "pace" as const })),
+    ...Array.from({ length: delaysPerEvent }, () => ({ type: "pace" as const })),
     {
       type: "write",
-      data: `event: ${asText(event["type"])}\ndata: ${JSON.stringify(event)}\n\n`,
+      data: `event: ${asString(event["type"])}\ndata: ${JSON.stringify(event)}\n\n`,
     },
   ]);
-  return { is: "stream", steps };
+  return { kind: "stream", steps };
 }
 
-function refused(message: string, param: string): MediaAnswer {
-  return { is: "refused", refusal: refusal(400, message, { param }) };
+function toRejectedReply(message: string, param: string): DemoMediaReply {
+  return { kind: "rejected", rejection: createRejection(400, message, { param }) };
 }
 
-function json(value: object): MediaAnswer {
-  return { is: "whole", contentType: "application/json", body: JSON.stringify(value) };
+function toJsonReply(value: object): DemoMediaReply {
+  return { kind: "complete", contentType: "application/json", body: JSON.stringify(value) };
 }

@@ -4,7 +4,7 @@ export interface OfferedTool {
   kind: "function" | "custom";
   name: string;
   description: string;
-  /** A JSON schema; a custom tool has none. */
+  /** A JSON schema. Empty for custom tools. */
   parameters: JsonObject;
 }
 
@@ -12,22 +12,22 @@ export type PlannedCall =
   | { kind: "function"; name: string; arguments: JsonObject }
   | { kind: "custom"; name: string; input: string };
 
-/** Calls, and how the model announces them. */
-export interface Plan {
+/** Calls and the text that announces them. */
+export interface CallPlan {
   calls: PlannedCall[];
-  says: string;
+  text: string;
 }
 
-/** The tools of a request that its tool_choice allows. */
-export function offeredTools(request: ChatRequest): OfferedTool[] {
-  const tools = (request.tools ?? []).flatMap(offeredTool);
+/** Returns the tools of a request that its `tool_choice` allows. */
+export function getOfferedTools(request: ChatRequest): OfferedTool[] {
+  const tools = (request.tools ?? []).flatMap(toOfferedTool);
   const choice = request.tool_choice;
   if (!isObject(choice) || choice["type"] !== "allowed_tools") return tools;
   const allowed = JSON.stringify(choice);
   return tools.filter(({ name }) => allowed.includes(JSON.stringify(name)));
 }
 
-function offeredTool(tool: ChatTool): OfferedTool[] {
+function toOfferedTool(tool: ChatTool): OfferedTool[] {
   if (tool.type === "custom") {
     const { name, description } = tool.custom;
     return [{ kind: "custom", name, description: description ?? "", parameters: {} }];

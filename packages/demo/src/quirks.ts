@@ -1,222 +1,235 @@
-import * as distort from "./distortions.ts";
-import * as refuse from "./refusals.ts";
-import * as body from "./wire-steps.ts";
+import * as distortions from "./distortions.ts";
+import * as rejections from "./rejections.ts";
+import * as bodies from "./wire-steps.ts";
 
-/** One way in which a Chat server may differ. The name of the model selects it. */
-export interface Quirk {
+/** A model of the demo, and how its server deviates from the standard. */
+export interface DemoModel {
   readonly description: string;
   /** In estimated tokens. */
   readonly contextWindow?: number;
-  readonly refuses?: refuse.RefusalRule;
-  readonly chunks?: distort.ChunkDistortion;
-  readonly whole?: distort.WholeDistortion;
-  readonly streamBody?: body.StreamBody;
-  readonly wholeBody?: body.WholeBody;
-  /** Answers a request for a stream with one JSON object. */
+  readonly reject?: rejections.RejectionRule;
+  readonly distortChunks?: distortions.ChunkDistortion;
+  readonly distortCompletion?: distortions.CompletionDistortion;
+  readonly buildStreamBody?: bodies.StreamBodyBuilder;
+  readonly buildJsonBody?: bodies.JsonBodyBuilder;
+  /** Replies to a streaming request with one JSON object. */
   readonly neverStreams?: true;
-  /** Not even headers come. */
-  readonly neverAnswers?: true;
-  /** It does not chat. */
-  readonly makes?: "image" | "audio";
-  /** It knows what the demo's own sounds say. */
-  readonly hears?: true;
+  /** Sends nothing, not even headers. */
+  readonly neverResponds?: true;
+  /** Set for models that do not chat. */
+  readonly modality?: "image" | "audio";
+  /** Transcribes audio files of the demo. */
+  readonly readsDemoAudio?: true;
 }
 
-const smallWindow = 8000;
+const smallContextWindow = 8000;
 
-const table = {
-  clean: { description: "Does everything as OpenAI's documentation says." },
+const modelsByName = {
+  clean: { description: "Behaves as OpenAI documents it." },
 
-  // Streams that say it differently
+  // Streams with another encoding
   "stop-with-calls": {
-    description: 'Says finish_reason "stop" although there are tool calls.',
-    chunks: distort.stopWithCalls,
-    whole: distort.wholeStopWithCalls,
+    description: 'Sends finish_reason "stop" with tool calls.',
+    distortChunks: distortions.stopWithCalls,
+    distortCompletion: distortions.stopWithCallsInCompletion,
   },
   "no-index": {
     description: "Sends tool calls without an index.",
-    chunks: distort.withoutIndex,
+    distortChunks: distortions.omitIndex,
   },
   "same-index": {
     description: "Gives all parallel tool calls the index 0.",
-    chunks: distort.withSameIndex,
+    distortChunks: distortions.repeatIndex,
   },
   "missing-ids": {
     description: "Sends tool calls without ids.",
-    chunks: distort.withoutIds,
-    whole: distort.wholeWithoutIds,
+    distortChunks: distortions.omitIds,
+    distortCompletion: distortions.omitIdsInCompletion,
   },
   "split-name": {
-    description: "Sends the name of a tool in two halves.",
-    chunks: distort.splitName,
+    description: "Splits the name of a tool across two chunks.",
+    distortChunks: distortions.splitName,
   },
   "snapshot-arguments": {
     description: "Repeats all arguments so far in every delta.",
-    chunks: distort.snapshots,
+    distortChunks: distortions.accumulateArguments,
   },
   "object-arguments": {
-    description: "Sends arguments as an object instead of as text.",
-    chunks: distort.objectArguments,
-    whole: distort.wholeObjectArguments,
+    description: "Sends arguments as an object instead of a string.",
+    distortChunks: distortions.sendArgumentsAsObject,
+    distortCompletion: distortions.sendArgumentsAsObjectInCompletion,
   },
   "think-tags": {
-    description: "Reasons between <think> tags in the text.",
-    chunks: distort.thinkTags,
-    whole: distort.wholeThinkTags,
+    description: "Sends reasoning in <think> tags in the text.",
+    distortChunks: distortions.useThinkTags,
+    distortCompletion: distortions.useThinkTagsInCompletion,
   },
   "no-usage": {
-    description: "Never says how many tokens were used.",
-    chunks: distort.withoutUsage,
-    whole: distort.wholeWithoutUsage,
+    description: "Never reports usage.",
+    distortChunks: distortions.omitUsage,
+    distortCompletion: distortions.omitUsageInCompletion,
   },
   "usage-in-last-choice": {
     description: "Puts the usage into the last choice.",
-    chunks: distort.usageInChoice,
-    whole: distort.wholeUsageInChoice,
+    distortChunks: distortions.moveUsageToChoice,
+    distortCompletion: distortions.moveUsageToChoiceInCompletion,
   },
 
-  // Bodies that are framed or ended differently
-  "whole-json": {
-    description: "Answers a request for a stream with one JSON object.",
+  // Bodies with another framing or ending
+  "complete-json": {
+    description: "Replies to a streaming request with one JSON object.",
     neverStreams: true,
   },
   crlf: {
     description: "Ends lines with CRLF and writes comments between events.",
-    streamBody: body.crlfBody,
+    buildStreamBody: bodies.buildCrlfBody,
   },
   bytewise: {
     description: "Writes one byte at a time.",
-    streamBody: body.bytewiseBody,
+    buildStreamBody: bodies.buildByteByByteBody,
   },
   "no-done": {
     description: "Ends without [DONE].",
-    streamBody: body.bodyWithoutDone,
+    buildStreamBody: bodies.buildBodyWithoutDone,
   },
   "no-finish-done": {
-    description: "Says [DONE] without a finish_reason.",
-    chunks: distort.withoutFinish,
+    description: "Sends [DONE] without a finish_reason.",
+    distortChunks: distortions.omitFinish,
   },
   "keeps-open": {
-    description: "Keeps the connection open after the finish.",
-    streamBody: body.openBody,
+    description: "Keeps the connection open after the last chunk.",
+    buildStreamBody: bodies.buildUnclosedBody,
   },
   slow: {
-    description: "Takes 50 ms between two chunks.",
-    streamBody: body.slowBody,
+    description: "Waits 50 ms between chunks.",
+    buildStreamBody: bodies.buildSlowBody,
   },
   silent: {
     description: "Sends its headers, then nothing for a minute, then the answer.",
-    streamBody: body.silentBody,
-    wholeBody: body.silentWhole,
+    buildStreamBody: bodies.buildSilentBody,
+    buildJsonBody: bodies.buildSilentJsonBody,
   },
 
   // Servers that fail
   cut: {
-    description: "Breaks off in the middle of the reply.",
-    streamBody: body.cutBody,
-    wholeBody: body.cutWhole,
+    description: "Closes the connection in the middle of the reply.",
+    buildStreamBody: bodies.buildTruncatedBody,
+    buildJsonBody: bodies.buildTruncatedJsonBody,
   },
   "error-in-stream": {
     description: "Fails in the middle of the stream, after a status of 200.",
-    streamBody: body.errorBody,
+    buildStreamBody: bodies.buildErrorBody,
   },
   hangs: {
-    description: "Never answers.",
-    neverAnswers: true,
+    description: "Never responds.",
+    neverResponds: true,
   },
   "rate-limited": {
-    description: "Answers 429 twice in each conversation before it answers.",
-    refuses: refuse.rateLimited,
+    description: "Responds with 429 to the first two requests of a conversation.",
+    reject: rejections.rejectFirstTwo,
   },
   "rate-limited-forever": {
-    description: "Answers 429 to everything.",
-    refuses: refuse.alwaysRateLimited,
+    description: "Responds with 429 to every request.",
+    reject: rejections.rejectAlways,
   },
   overloaded: {
-    description: "Answers 503 once in each conversation before it answers.",
-    refuses: refuse.overloaded,
+    description: "Responds with 503 to the first request of a conversation.",
+    reject: rejections.rejectFirst,
   },
   "small-context": {
-    description: `Refuses what is longer than ${smallWindow} tokens.`,
-    contextWindow: smallWindow,
-    refuses: refuse.aboveContext(smallWindow),
+    description: `Rejects more than ${smallContextWindow} tokens.`,
+    contextWindow: smallContextWindow,
+    reject: rejections.rejectAboveContext(smallContextWindow),
   },
   redirects: {
     description: "Redirects to another path.",
-    refuses: refuse.redirects,
+    reject: rejections.redirectAlways,
   },
 
-  // Servers that refuse what others take
-  "refuses-developer": {
-    description: "Refuses the role developer.",
-    refuses: refuse.refusesDeveloper,
+  // Servers that reject what others accept
+  "rejects-developer-role": {
+    description: "Rejects the developer role.",
+    reject: rejections.rejectDeveloperRole,
   },
   "single-system": {
-    description: "Refuses a system message that is not the first message.",
-    refuses: refuse.singleSystem,
+    description: "Rejects a system message that is not the first message.",
+    reject: rejections.rejectLaterSystem,
   },
-  "refuses-parameters": {
-    description: "Refuses parallel_tool_calls and every other parameter that it does not know.",
-    refuses: refuse.refusesParameters,
+  "rejects-parameters": {
+    description: "Rejects parallel_tool_calls and all unknown parameters.",
+    reject: rejections.rejectUnknownParameters,
   },
-  "refuses-images-in-tools": {
-    description: "Refuses pictures in the results of tools.",
-    refuses: refuse.refusesImagesInTools,
+  "rejects-images-in-tools": {
+    description: "Rejects images in tool results.",
+    reject: rejections.rejectToolResultImages,
   },
   "needs-reasoning": {
-    description: "Refuses earlier tool calls without their reasoning_content.",
-    refuses: refuse.needsReasoning,
+    description: "Rejects earlier tool calls without their reasoning_content.",
+    reject: rejections.rejectMissingReasoning,
   },
   "mistral-ids": {
-    description: "Refuses call ids, its own too, that are not nine letters or digits.",
-    refuses: refuse.mistralIds,
+    description: "Rejects call ids that are not nine letters or digits, even those it generated.",
+    reject: rejections.rejectNonMistralCallIds,
   },
   "stream-only": {
-    description: "Refuses to answer in one piece.",
-    refuses: refuse.streamOnly,
+    description: "Rejects requests that do not stream.",
+    reject: rejections.rejectNonStreaming,
   },
   "temperature-1-only": {
-    description: "Refuses every temperature but 1.",
-    refuses: refuse.onlyTemperature1,
+    description: "Rejects every temperature except 1.",
+    reject: rejections.rejectTemperature,
   },
   "no-json-schema": {
-    description: "Refuses json_schema, and json_object if nobody mentions JSON.",
-    refuses: refuse.noJsonSchema,
+    description: "Rejects json_schema, and json_object if no message mentions JSON.",
+    reject: rejections.rejectJsonSchema,
   },
   "no-forced-choice": {
-    description: "Refuses a tool_choice that forces a call.",
-    refuses: refuse.noForcedChoice,
+    description: "Rejects a tool_choice that forces a call.",
+    reject: rejections.rejectForcedToolChoice,
   },
   "no-empty-content": {
-    description: "Refuses messages with empty content.",
-    refuses: refuse.noEmptyContent,
+    description: "Rejects messages with empty content.",
+    reject: rejections.rejectEmptyContent,
   },
 
   // Models that do not chat
   painter: {
-    description: "Draws pictures: /v1/images/generations.",
-    refuses: refuse.notForChats,
-    makes: "image",
+    description: "Draws images: /v1/images/generations.",
+    reject: rejections.rejectChat,
+    modality: "image",
   },
   retoucher: {
-    description: "Edits pictures: /v1/images/edits.",
-    refuses: refuse.notForChats,
-    makes: "image",
+    description: "Edits images: /v1/images/edits.",
+    reject: rejections.rejectChat,
+    modality: "image",
   },
   listener: {
-    description: "Writes down what the speaker says: /v1/audio/transcriptions.",
-    refuses: refuse.notForChats,
-    makes: "audio",
-    hears: true,
+    description: "Transcribes audio of the speaker model: /v1/audio/transcriptions.",
+    reject: rejections.rejectChat,
+    modality: "audio",
+    readsDemoAudio: true,
   },
   speaker: {
-    description: "Says words in a tone of its own: /v1/audio/speech.",
-    refuses: refuse.notForChats,
-    makes: "audio",
+    description: "Turns text into a tone: /v1/audio/speech.",
+    reject: rejections.rejectChat,
+    modality: "audio",
   },
-} as const satisfies Record<string, Quirk>;
+} as const satisfies Record<string, DemoModel>;
 
 /** The models of the demo, by name. */
-export const quirks: ReadonlyMap<string, Quirk> = new Map(Object.entries(table));
+export const demoModels: ReadonlyMap<string, DemoModel> = new Map(Object.entries(modelsByName));
 
-export const usualContextWindow = 128_000;
+/** Model names of the first version, which stored chats may still use. Not listed. */
+const formerNames: ReadonlyMap<string, string> = new Map([
+  ["refuses-developer", "rejects-developer-role"],
+  ["refuses-parameters", "rejects-parameters"],
+  ["refuses-images-in-tools", "rejects-images-in-tools"],
+  ["whole-json", "complete-json"],
+]);
+
+/** Returns the model with a current or former name. */
+export function findDemoModel(name: string): DemoModel | undefined {
+  return demoModels.get(formerNames.get(name) ?? name);
+}
+
+export const defaultContextWindow = 128_000;

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import {
-  asText,
+  asString,
   decodeChatRequest,
   isObject,
   parseJson,
@@ -11,51 +11,51 @@ import {
   type ChatRequest,
   type JsonValue,
 } from "@deltawire/wire";
-import { readConversation } from "./conversation.ts";
-import * as media from "./media-routes.ts";
-import { Multipart } from "./multipart.ts";
-import * as other from "./other-routes.ts";
-import { left, play, type Pace } from "./play.ts";
-import { quirks, type Quirk } from "./quirks.ts";
-import { refusal, type Refusal } from "./refusals.ts";
-import { replyTo } from "./reply.ts";
+import { parseConversation } from "./conversation.ts";
+import * as mediaRoutes from "./media-routes.ts";
+import { MultipartParser } from "./multipart-parser.ts";
+import * as modelRoutes from "./model-routes.ts";
+import { waitForDisconnect, playSteps, type Pacing } from "./play-steps.ts";
+import { demoModels, findDemoModel, type DemoModel } from "./quirks.ts";
+import { createRejection, type DemoRejection } from "./rejections.ts";
+import { buildDemoReply } from "./build-reply.ts";
 
-export interface DemoOptions {
-  /** How long to wait between two chunks; 0 unless told. */
+export interface DemoServerOptions {
+  /** Delay between chunks in milliseconds; default 0. */
   paceMs?: number;
-  /** A free one unless told. */
+  /** Default: a free port. */
   port?: number;
-  /** How long the model `silent` says nothing; a minute unless told. */
+  /** Silence of the model `silent` in milliseconds; default 60,000. */
   silenceMs?: number;
 }
 
-interface DemoRequest {
+interface RecordedRequest {
   method: string;
   path: string;
   headers: IncomingMessage["headers"];
-  /** The JSON that was sent; undefined for uploads and for what is no JSON. */
+  /** The JSON body. Undefined for uploads and invalid JSON. */
   body: JsonValue | undefined;
-  /** `left`: the client was gone before the demo had said everything. */
-  state: "open" | "ended" | "left";
+  /** `disconnected`: the client disconnected before the end of the reply. */
+  state: "open" | "ended" | "disconnected";
 }
 
-export interface Demo {
+export interface DemoServer {
   /** `http://127.0.0.1:PORT/v1` */
   url: string;
-  /** The last requests, the newest at the end. */
-  requests: readonly DemoRequest[];
+  /** The last requests, oldest first. */
+  requests: readonly RecordedRequest[];
   close(): Promise<void>;
 }
 
-/** Starts the demo upstream on loopback: a Chat server whose model names are quirks. */
-export async function startDemo(options: DemoOptions = {}): Promise<Demo> {
+/** Starts the demo upstream on 127.0.0.1: a Chat server with one model per quirk. */
+export async function startDemoServer(options: DemoServerOptions = {}): Promise<DemoServer> {
   const { paceMs = 0, silenceMs = 60_000 } = options;
-  const closing = new AbortController();
-  const state: State = {
-    pace: { paceMs, silenceMs },
+  const closeController = new AbortController();
+  const state: ServerState = {
+    pacing: { paceMs, silenceMs },
     requests: [],
-    asked: new Map(),
-    closing: closing.signal,
+    requestCounts: new Map(),
+    closing: closeController.signal,
   };
   const server = createServer((request, response) => void serve(request, response, state));
   server.listen(options.port ?? 0, "127.0.0.1");
@@ -65,225 +65,258 @@ export async function startDemo(options: DemoOptions = {}): Promise<Demo> {
     url: `http://127.0.0.1:${port}/v1`,
     requests: state.requests,
     async close() {
-      closing.abort();
-      const closed = once(server, "close");
+      closeController.abort();
+      const closePromise = once(server, "close");
       server.close();
       server.closeAllConnections();
-      await closed;
+      await closePromise;
     },
   };
 }
 
-interface State {
-  pace: Pace;
-  requests: DemoRequest[];
-  /** How often each conversation has asked a model that refuses at first. */
-  asked: Map<string, number>;
+interface ServerState {
+  pacing: Pacing;
+  requests: RecordedRequest[];
+  /** Requests per conversation, for models that reject the first ones. */
+  requestCounts: Map<string, number>;
   closing: AbortSignal;
 }
 
-const mostRequests = 50;
-const mostConversations = 1000;
-const largestBody = 32 * 1024 * 1024;
-/** What is kept of requests; a larger body is forgotten at once. */
-const largestKept = 1024 * 1024;
+const maxRequests = 50;
+const maxConversations = 1000;
+const maxBodyBytes = 32 * 1024 * 1024;
+/** Maximum size of a body in `requests`. */
+const maxRecordedBytes = 1024 * 1024;
 
 async function serve(
   request: IncomingMessage,
   response: ServerResponse,
-  state: State,
+  state: ServerState,
 ): Promise<void> {
   const { method = "GET", url = "", headers } = request;
   const [path = ""] = url.split("?", 1);
-  const seen: DemoRequest = { method, path, headers, body: undefined, state: "open" };
-  state.requests.push(seen);
-  if (state.requests.length > mostRequests) state.requests.shift();
-  const gone = new AbortController();
+  const record: RecordedRequest = { method, path, headers, body: undefined, state: "open" };
+  state.requests.push(record);
+  if (state.requests.length > maxRequests) state.requests.shift();
+  const disconnectController = new AbortController();
   response.on("close", () => {
-    if (!response.writableFinished && seen.state === "open") seen.state = "left";
-    gone.abort();
+    if (!response.writableFinished && record.state === "open") record.state = "disconnected";
+    disconnectController.abort();
   });
-  response.on("error", () => gone.abort());
-  const signal = AbortSignal.any([gone.signal, state.closing]);
+  response.on("error", () => disconnectController.abort());
+  const signal = AbortSignal.any([disconnectController.signal, state.closing]);
   try {
-    await route(request, response, seen, state, signal);
+    await route(request, response, record, state, signal);
   } catch (error) {
     if (signal.aborted || response.headersSent) response.destroy();
-    else refuse(response, refusalOf(error));
+    else sendRejection(response, toRejection(error));
   }
-  if (!signal.aborted) seen.state = "ended";
+  if (!signal.aborted) record.state = "ended";
 }
 
 async function route(
   request: IncomingMessage,
   response: ServerResponse,
-  seen: DemoRequest,
-  state: State,
+  record: RecordedRequest,
+  state: ServerState,
   signal: AbortSignal,
 ): Promise<void> {
-  const { method, path } = seen;
+  const { method, path } = record;
   const created = Math.floor(Date.now() / 1000);
 
   switch (`${method} ${path}`) {
     case "GET /v1/models":
-      return send(response, other.modelList(created));
+      return sendReply(response, modelRoutes.listDemoModels(created));
     case "POST /v1/chat/completions":
     case "POST /elsewhere/chat/completions": {
-      const chat = decodeChatRequest(await readJson(request, seen));
-      const quirk = quirkNamed(chat.model);
-      const refused = path.startsWith("/v1/") ? refusedBy(quirk, chat, state.asked) : undefined;
-      if (refused !== undefined) return refuse(response, refused);
-      if (quirk.neverAnswers) return left(signal);
+      const chat = decodeChatRequest(await readJson(request, record));
+      const demoModel = getDemoModel(chat.model);
+      const rejection = path.startsWith("/v1/")
+        ? findRejection(demoModel, chat, state.requestCounts)
+        : undefined;
+      if (rejection !== undefined) return sendRejection(response, rejection);
+      if (demoModel.neverResponds) return waitForDisconnect(signal);
       const id = `chatcmpl-${randomUUID()}`;
-      const reply = replyTo(chat, quirk, { id, created, model: chat.model, newId });
+      const reply = buildDemoReply(chat, demoModel, { id, created, model: chat.model, newId });
       response.writeHead(200, { "content-type": reply.contentType, "cache-control": "no-cache" });
-      return play(reply.steps, response, state.pace, signal);
+      return playSteps(reply.steps, response, state.pacing, signal);
     }
     case "POST /v1/embeddings":
-      return send(response, other.embeddings(await readModelJson(request, seen)));
-    case "POST /v1/audio/speech":
-      return answer(response, media.speech(await readModelJson(request, seen)), state, signal);
-    case "POST /v1/images/generations":
-      return answer(
+      return sendReply(
         response,
-        media.images(await readModelJson(request, seen), created),
+        modelRoutes.createEmbeddings(await readModelJson(request, record)),
+      );
+    case "POST /v1/audio/speech":
+      return sendMediaReply(
+        response,
+        mediaRoutes.createSpeech(await readModelJson(request, record)),
+        state,
+        signal,
+      );
+    case "POST /v1/images/generations":
+      return sendMediaReply(
+        response,
+        mediaRoutes.generateImages(await readModelJson(request, record), created),
         state,
         signal,
       );
     case "POST /v1/images/edits":
-      return answer(
+      return sendMediaReply(
         response,
-        media.editedImages(await readUpload(request), created),
+        mediaRoutes.editImages(await readUpload(request), created),
         state,
         signal,
       );
     case "POST /v1/audio/transcriptions":
     case "POST /v1/audio/translations":
-      return answer(response, media.transcript(await readUpload(request)), state, signal);
+      return sendMediaReply(
+        response,
+        mediaRoutes.createTranscript(await readUpload(request)),
+        state,
+        signal,
+      );
     default:
-      return refuse(response, refusal(404, `Unknown request URL: ${method} ${path}.`));
+      return sendRejection(
+        response,
+        createRejection(404, `Unknown request URL: ${method} ${path}.`),
+      );
   }
 }
 
-/** Of its models, this many are named where another one was asked for. */
-const mostNames = 10;
+/** Maximum number of models in the error message for an unknown model. */
+const maxListedModels = 10;
 
-function quirkNamed(model: string): Quirk {
-  const quirk = quirks.get(model);
-  if (quirk !== undefined) return quirk;
-  const names = [...quirks.keys()].slice(0, mostNames).join(", ");
-  const more = quirks.size - mostNames;
-  const message = `The model '${model.slice(0, 100)}' does not exist. The demo has: ${names}, and ${more} more: npm start -- models`;
-  throw new Refused(refusal(404, message, { code: "model_not_found", param: "model" }));
+function getDemoModel(model: string): DemoModel {
+  const demoModel = findDemoModel(model);
+  if (demoModel !== undefined) return demoModel;
+  const names = [...demoModels.keys()].slice(0, maxListedModels).join(", ");
+  const remaining = demoModels.size - maxListedModels;
+  const message = `The model '${model.slice(0, 100)}' does not exist. The demo has: ${names}, and ${remaining} more. Run npm start -- models to list all.`;
+  throw new RejectionError(
+    createRejection(404, message, { code: "model_not_found", param: "model" }),
+  );
 }
 
-/** Counts a conversation's requests, for models that refuse the first of them. */
-function refusedBy(
-  quirk: Quirk,
+/** Returns the rejection of a request, if any, and counts the request: some models reject the first ones of a conversation. */
+function findRejection(
+  demoModel: DemoModel,
   chat: ChatRequest,
-  asked: Map<string, number>,
-): Refusal | undefined {
-  if (quirk.refuses === undefined) return undefined;
-  const { earlier, words } = readConversation(chat);
-  const key = `${chat.model} ${chat.prompt_cache_key ?? (earlier[0] ?? words).slice(0, 200)}`;
-  const before = asked.get(key) ?? 0;
-  asked.set(key, before + 1);
-  if (asked.size > mostConversations) asked.delete(asked.keys().next().value ?? "");
-  return quirk.refuses(chat, before);
+  requestCounts: Map<string, number>,
+): DemoRejection | undefined {
+  if (demoModel.reject === undefined) return undefined;
+  const { earlierPrompts, prompt } = parseConversation(chat);
+  const key = `${chat.model} ${chat.prompt_cache_key ?? (earlierPrompts[0] ?? prompt).slice(0, 200)}`;
+  const earlierRequests = requestCounts.get(key) ?? 0;
+  requestCounts.set(key, earlierRequests + 1);
+  if (requestCounts.size > maxConversations)
+    requestCounts.delete(requestCounts.keys().next().value ?? "");
+  return demoModel.reject(chat, earlierRequests);
 }
 
 // Bodies
 
-async function readJson(request: IncomingMessage, seen: DemoRequest): Promise<JsonValue> {
-  const parts: Buffer[] = [];
-  let size = Number(request.headers["content-length"] ?? 0) > largestBody ? Infinity : 0;
+async function readJson(request: IncomingMessage, record: RecordedRequest): Promise<JsonValue> {
+  const chunks: Buffer[] = [];
+  let size = Number(request.headers["content-length"] ?? 0) > maxBodyBytes ? Infinity : 0;
   if (size === 0)
-    for await (const part of wholeBodyOf(request)) {
-      size += part.length;
-      if (size > largestBody) break;
-      parts.push(part);
+    for await (const chunk of iterateBody(request)) {
+      size += chunk.length;
+      if (size > maxBodyBytes) break;
+      chunks.push(chunk);
     }
-  if (size > largestBody)
-    throw new Refused(
-      refusal(413, `The body is larger than ${largestBody} bytes.`, {
+  if (size > maxBodyBytes)
+    throw new RejectionError(
+      createRejection(413, `The body is larger than ${maxBodyBytes} bytes.`, {
         headers: { connection: "close" },
       }),
     );
-  const body = parseJson(Buffer.concat(parts).toString());
+  const body = parseJson(Buffer.concat(chunks).toString());
   if (body === undefined)
-    throw new Refused(refusal(400, "We could not parse the JSON body of your request."));
-  if (size <= largestKept) seen.body = body;
+    throw new RejectionError(
+      createRejection(400, "We could not parse the JSON body of your request."),
+    );
+  if (size <= maxRecordedBytes) record.body = body;
   return body;
 }
 
-/** Whoever stops reading can still answer: by default that would destroy the socket. */
-function wholeBodyOf(request: IncomingMessage): AsyncIterable<Buffer> {
+/** Does not destroy the socket if reading stops early, so that an error can be sent. */
+function iterateBody(request: IncomingMessage): AsyncIterable<Buffer> {
   return request.iterator({ destroyOnReturn: false });
 }
 
-async function readModelJson(request: IncomingMessage, seen: DemoRequest) {
-  const body = await readJson(request, seen);
-  if (!isObject(body)) throw new Refused(refusal(400, "The body must be a JSON object."));
-  quirkNamed(asText(body["model"]));
+async function readModelJson(request: IncomingMessage, record: RecordedRequest) {
+  const body = await readJson(request, record);
+  if (!isObject(body))
+    throw new RejectionError(createRejection(400, "The body must be a JSON object."));
+  getDemoModel(asString(body["model"]));
   return body;
 }
 
-async function readUpload(request: IncomingMessage): Promise<Multipart> {
+async function readUpload(request: IncomingMessage): Promise<MultipartParser> {
   const type = request.headers["content-type"] ?? "";
   const boundary = /^multipart\/form-data;.*\bboundary="?([^";]+)/i.exec(type)?.[1];
   if (boundary === undefined)
-    throw new Refused(refusal(400, "The body must be multipart/form-data with a boundary."));
-  const upload = new Multipart(boundary);
-  for await (const part of wholeBodyOf(request)) upload.push(part);
-  quirkNamed(upload.fields.get("model") ?? "");
+    throw new RejectionError(
+      createRejection(400, "The body must be multipart/form-data with a boundary."),
+    );
+  const upload = new MultipartParser(boundary);
+  for await (const chunk of iterateBody(request)) upload.push(chunk);
+  getDemoModel(upload.fields.get("model") ?? "");
   return upload;
 }
 
-// Answers
+// Replies
 
-class Refused extends Error {
-  readonly refusal: Refusal;
+class RejectionError extends Error {
+  readonly rejection: DemoRejection;
 
-  constructor(refused: Refusal) {
-    super("refused");
-    this.refusal = refused;
+  constructor(rejection: DemoRejection) {
+    super("rejected");
+    this.rejection = rejection;
   }
 }
 
-function refusalOf(error: unknown): Refusal {
-  if (error instanceof Refused) return error.refusal;
+function toRejection(error: unknown): DemoRejection {
+  if (error instanceof RejectionError) return error.rejection;
   if (error instanceof WireError)
-    return refusal(400, error.message, error.param === undefined ? {} : { param: error.param });
-  return refusal(500, `The demo has failed: ${String(error)}`, { type: "server_error" });
+    return createRejection(
+      400,
+      error.message,
+      error.param === undefined ? {} : { param: error.param },
+    );
+  return createRejection(500, `The demo failed: ${String(error)}`, { type: "server_error" });
 }
 
-function refuse(response: ServerResponse, { status, headers, body }: Refusal): void {
+function sendRejection(response: ServerResponse, { status, headers, body }: DemoRejection): void {
   response.writeHead(status, { ...headers, "content-type": "application/json" });
   response.end(JSON.stringify(body));
 }
 
-async function answer(
+async function sendMediaReply(
   response: ServerResponse,
-  answered: media.MediaAnswer,
-  { pace }: State,
+  mediaReply: mediaRoutes.DemoMediaReply,
+  { pacing }: ServerState,
   signal: AbortSignal,
 ): Promise<void> {
-  switch (answered.is) {
-    case "whole":
-      return send(response, answered);
-    case "refused":
-      return refuse(response, answered.refusal);
+  switch (mediaReply.kind) {
+    case "complete":
+      return sendReply(response, mediaReply);
+    case "rejected":
+      return sendRejection(response, mediaReply.rejection);
     case "stream":
       response.writeHead(200, { "content-type": "text/event-stream; charset=utf-8" });
-      // Whoever waits for a picture knows at once that it is being made.
+      // Send the headers immediately: an image takes a while.
       response.flushHeaders();
-      return play(answered.steps, response, pace, signal);
+      return playSteps(mediaReply.steps, response, pacing, signal);
     default:
-      return answered satisfies never;
+      return mediaReply satisfies never;
   }
 }
 
-function send(response: ServerResponse, { contentType, body }: other.Answered): void {
+function sendReply(
+  response: ServerResponse,
+  { contentType, body }: modelRoutes.BufferedReply,
+): void {
   response.writeHead(200, {
     "content-type": contentType,
     "content-length": Buffer.byteLength(body),

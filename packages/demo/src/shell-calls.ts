@@ -1,53 +1,58 @@
 import { isObject, type JsonObject } from "@deltawire/wire";
-import type { OfferedTool, Plan, PlannedCall } from "./offered-tools.ts";
+import type { OfferedTool, CallPlan, PlannedCall } from "./offered-tools.ts";
 
-/** "run `ls`", "run `ls` and `pwd`", "run: ls -l": a call of whichever tool looks like a shell. */
-export function commandCalls(words: string, tools: readonly OfferedTool[]): Plan {
-  const commands = commandsIn(words);
-  const shell = commands.length > 0 ? shellAmong(tools) : undefined;
-  if (shell === undefined) return { calls: [], says: "" };
-  const said = commands.map((command) => (command.includes("`") ? "a command" : `\`${command}\``));
+/** Plans calls of a shell tool for prompts such as "run `ls`", "run `ls` and `pwd`" or "run: ls -l". */
+export function planShellCalls(prompt: string, tools: readonly OfferedTool[]): CallPlan {
+  const commands = parseCommands(prompt);
+  const shell = commands.length > 0 ? findShellTool(tools) : undefined;
+  if (shell === undefined) return { calls: [], text: "" };
+  const labels = commands.map((command) =>
+    command.includes("`") ? "a command" : `\`${command}\``,
+  );
   return {
-    calls: commands.map((command) => shellCall(shell, command)),
-    says: `I run ${said.join(" and ")}.`,
+    calls: commands.map((command) => buildShellCall(shell, command)),
+    text: `Running ${labels.join(" and ")}.`,
   };
 }
 
-function commandsIn(words: string): string[] {
+function parseCommands(prompt: string): string[] {
   const verb = String.raw`(?:\b(?:run|execute)\b|运行|执行)`;
   const filler = String.raw`(?:\s*\b(?:the|these|this|two|both|a|following|shell|bash|commands?|in|parallel)\b)*`;
   const span = "`[^`]+`";
-  const joint = String.raw`(?:[\s,]*(?:and|then|和|&)?\s*)`;
-  const spans = new RegExp(`${verb}${filler}\\s*[:\uff1a]?\\s*(${span}(?:${joint}${span})*)`, "gi");
-  const quoted = [...words.matchAll(spans)].flatMap(([, run = ""]) =>
+  const separator = String.raw`(?:[\s,]*(?:and|then|和|&)?\s*)`;
+  const spans = new RegExp(
+    `${verb}${filler}\\s*[:\uff1a]?\\s*(${span}(?:${separator}${span})*)`,
+    "gi",
+  );
+  const quotedCommands = [...prompt.matchAll(spans)].flatMap(([, run = ""]) =>
     [...run.matchAll(/`([^`]+)`/g)].map(([, command = ""]) => command),
   );
-  if (quoted.length > 0) return quoted;
-  const line = new RegExp(`${verb}\\s*[:\uff1a]\\s*(\\S.*)`, "i").exec(words)?.[1];
+  if (quotedCommands.length > 0) return quotedCommands;
+  const line = new RegExp(`${verb}\\s*[:\uff1a]\\s*(\\S.*)`, "i").exec(prompt)?.[1];
   return line === undefined ? [] : [line.replace(/\s+in \d+ steps\b.*$/i, "").trim()];
 }
 
-export function shellAmong(tools: readonly OfferedTool[]): OfferedTool | undefined {
+export function findShellTool(tools: readonly OfferedTool[]): OfferedTool | undefined {
   const shell = /shell|exec|command|bash|terminal/i;
-  const takers = tools.filter((tool) => tool.kind === "custom" || commandParameter(tool));
+  const candidates = tools.filter((tool) => tool.kind === "custom" || findCommandParameter(tool));
   return (
-    takers.find(({ name }) => shell.test(name)) ??
-    takers.find(({ kind, description }) => kind === "function" && shell.test(description))
+    candidates.find(({ name }) => shell.test(name)) ??
+    candidates.find(({ kind, description }) => kind === "function" && shell.test(description))
   );
 }
 
-export function shellCall(tool: OfferedTool, command: string): PlannedCall {
+export function buildShellCall(tool: OfferedTool, command: string): PlannedCall {
   const { name } = tool;
-  const parameter = commandParameter(tool);
+  const parameter = findCommandParameter(tool);
   if (parameter === undefined) return { kind: "custom", name, input: command };
   const { property, schema } = parameter;
-  const list = schema["type"] === "array";
-  // `commands` is a list of lines; `command` as a list is a program and its arguments.
-  const value = !list ? command : property === "commands" ? [command] : ["bash", "-lc", command];
+  const isList = schema["type"] === "array";
+  // `commands` is a list of command lines; `command` as a list is a program and its arguments.
+  const value = !isList ? command : property === "commands" ? [command] : ["bash", "-lc", command];
   return { kind: "function", name, arguments: { [property]: value } };
 }
 
-function commandParameter({ parameters }: OfferedTool) {
+function findCommandParameter({ parameters }: OfferedTool) {
   const { properties } = parameters;
   if (!isObject(properties)) return undefined;
   for (const property of ["cmd", "command", "commands", "script"]) {

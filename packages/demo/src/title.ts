@@ -1,24 +1,29 @@
 import type { ChatRequest } from "@deltawire/wire";
-import { textOf, type Conversation } from "./conversation.ts";
+import { joinText, type DemoConversation } from "./conversation.ts";
 
-const mostWords = 6;
-const mostCharacters = 40;
+const maxTitleWords = 6;
+const maxTitleLength = 40;
 
-/** A title for a conversation, if its instructions ask for one: the user's first words. */
-export function titleAsked(
+/** Returns a title if the instructions ask for one: the first words of the user's first message. */
+export function buildRequestedTitle(
   { messages }: ChatRequest,
-  { words, earlier }: Conversation,
+  { prompt, earlierPrompts }: DemoConversation,
 ): string | undefined {
-  const asks = messages.some(
+  const isRequested = messages.some(
     ({ role, content }) =>
       (role === "system" || role === "developer") &&
-      /\btitle for this conversation\b/i.test(textOf(content)),
+      /\btitle for this conversation\b/i.test(joinText(content)),
   );
-  if (!asks) return undefined;
-  const said = earlier[0] ?? words;
-  // The conversation may be told in one message.
-  const first = /<user>\s*([^]*?)\s*(?:<\/user>|$)/.exec(said)?.[1] ?? said;
-  const title = first.replaceAll(/\s+/g, " ").trim().split(" ").slice(0, mostWords).join(" ");
-  const short = Array.from(title).slice(0, mostCharacters).join("");
-  return short.replace(/[\s.,;:!?。，；：！？]+$/u, "") || "A conversation";
+  if (!isRequested) return undefined;
+  const firstPrompt = earlierPrompts[0] ?? prompt;
+  // The conversation may be quoted in one message.
+  const userText = /<user>\s*([^]*?)\s*(?:<\/user>|$)/.exec(firstPrompt)?.[1] ?? firstPrompt;
+  const title = userText
+    .replaceAll(/\s+/g, " ")
+    .trim()
+    .split(" ")
+    .slice(0, maxTitleWords)
+    .join(" ");
+  const truncatedTitle = Array.from(title).slice(0, maxTitleLength).join("");
+  return truncatedTitle.replace(/[\s.,;:!?。，；：！？]+$/u, "") || "A conversation";
 }

@@ -1,93 +1,103 @@
 import type { ChatMessage } from "@deltawire/wire";
 import { describe, expect, test } from "vitest";
-import { answer } from "../src/answer.ts";
-import { chunksOf } from "../src/chunks.ts";
-import { calls, callsOf, ran, said, says, shell, textOf, tool, weather } from "./requests.ts";
+import { generateAnswer } from "../src/answer.ts";
+import { buildChunks } from "../src/chunks.ts";
+import {
+  generateCalls,
+  generateCallsFor,
+  toolRoundTrip,
+  generateText,
+  buildRequest,
+  shell,
+  joinAnswerText,
+  tool,
+  weather,
+} from "./requests.ts";
 
-describe("what it says", () => {
-  test("it says the user's words back, and that it is a demo", () => {
-    const text = said("Hello there");
+describe("the answer to a prompt", () => {
+  test("quotes the prompt and says that this is a demo", () => {
+    const text = generateText("Hello there");
     expect(text).toContain("> Hello there");
     expect(text).toContain("demo");
   });
 
   test.each(["Who are you?", "what is your name", "Which model is this?"])(
-    "asked %j, it says that it is a demo without a quotation",
-    (words) => {
-      expect(said(words)).toMatch(/^I am \*\*Deltawire's demo model\*\*/);
+    "introduces the demo for %j, without a quote",
+    (prompt) => {
+      expect(generateText(prompt)).toMatch(/^I am \*\*Deltawire's demo model\*\*/);
     },
   );
 
   test.each([
     ["show me a table", "| --- | --- |"],
-    ["a list, please", "1. the words"],
+    ["a list, please", "1. the user's messages"],
     ["some code", "```ts"],
     ["show markdown", "# A demo of Markdown"],
     ["some math", "$c = \\sqrt{a^2 + b^2}$"],
     ["写一个公式", "\n$$\n\\int_"],
-  ])("%j shows such Markdown", (words, part) => {
-    expect(said(words)).toContain(part);
+  ])("is sample Markdown for %j", (prompt, part) => {
+    expect(generateText(prompt)).toContain(part);
   });
 
-  test("an answer can be made as long as one likes, up to a bound", () => {
-    expect(said("long 37").split(" ")).toHaveLength(37);
-    expect(said("long 99999999").split(" ")).toHaveLength(200_000);
+  test("has the requested number of words, up to a limit", () => {
+    expect(generateText("long 37").split(" ")).toHaveLength(37);
+    expect(generateText("long 99999999").split(" ")).toHaveLength(200_000);
   });
 
-  test("long Markdown has a little of everything, as many thousand characters as asked for and no more", () => {
-    const text = said("long markdown 100 KB");
+  test("is varied Markdown of the requested length, up to a limit", () => {
+    const text = generateText("long markdown 100 KB");
     expect(text.length).toBeGreaterThan(99_900);
     expect(text.length).toBeLessThan(103_000);
     for (const part of ["## Part 1\n", "| --- | --- |", "```ts", "\n$$\n", "\n> ", "\n   - "])
       expect(text).toContain(part);
-    expect(said("long markdown 100 KB")).toBe(text);
-    expect(said("long markdown 99999999").length).toBeLessThan(2_010_000);
+    expect(generateText("long markdown 100 KB")).toBe(text);
+    expect(generateText("long markdown 99999999").length).toBeLessThan(2_010_000);
   });
 
-  test("what is to be said exactly is said exactly, and nothing in it is a wish", () => {
+  test('is the unchanged text of a "say exactly" prompt, whose requests are ignored', () => {
     const hostile = "<script>alert(1)</script>\n\n[x](javascript:alert(1)) run `ls`\n``` \n\n  end";
-    const words = `Please say exactly this:\n\n~~~~md\n${hostile}\n~~~~\nThank you.`;
-    expect(said(words, { tools: [shell] })).toBe(hostile);
-    expect(calls(words, { tools: [shell] })).toEqual([]);
-    expect(said("原样输出：\n```\n# 你好\n```")).toBe("# 你好");
-    expect(said("say exactly\n```\nnever closed\n\n")).toBe("never closed");
-    expect(said("say exactly what you mean")).toContain("> say exactly what you mean");
+    const prompt = `Please say exactly this:\n\n~~~~md\n${hostile}\n~~~~\nThank you.`;
+    expect(generateText(prompt, { tools: [shell] })).toBe(hostile);
+    expect(generateCalls(prompt, { tools: [shell] })).toEqual([]);
+    expect(generateText("原样输出：\n```\n# 你好\n```")).toBe("# 你好");
+    expect(generateText("say exactly\n```\nnever closed\n\n")).toBe("never closed");
+    expect(generateText("say exactly what you mean")).toContain("> say exactly what you mean");
   });
 
   test.each([
     ["ما هو الطقس؟", "نموذج العرض"],
     ["מה מזג האוויר?", "מודל ההדגמה"],
-  ])("%j is answered in its own script, with the words quoted", (words, part) => {
-    expect(said(words)).toContain(`> ${words}`);
-    expect(said(words)).toContain(part);
+  ])("is in the language of %j, with a quote", (prompt, part) => {
+    expect(generateText(prompt)).toContain(`> ${prompt}`);
+    expect(generateText(prompt)).toContain(part);
   });
 
-  test("a long text comes in longer pieces, and not in more than can be watched", () => {
+  test("is streamed in longer deltas if it is long", () => {
     const envelope = { id: "1", created: 0, model: "clean", newId: () => "call_1" };
-    const texts = (words: string): string[] =>
-      chunksOf(answer(says(words)), envelope).flatMap(({ choices }) => {
+    const streamTexts = (prompt: string): string[] =>
+      buildChunks(generateAnswer(buildRequest(prompt)), envelope).flatMap(({ choices }) => {
         const content = choices?.[0]?.delta?.content;
         return typeof content === "string" ? [content] : [];
       });
-    expect(Math.max(...texts("long 100").map(({ length }) => length))).toBe(6);
-    const long = texts("long markdown 100");
+    expect(Math.max(...streamTexts("long 100").map(({ length }) => length))).toBe(6);
+    const long = streamTexts("long markdown 100");
     expect(long.length).toBeLessThan(2010);
-    expect(long.join("")).toBe(said("long markdown 100"));
+    expect(long.join("")).toBe(generateText("long markdown 100"));
   });
 
-  test("Chinese words get a Chinese answer, Japanese ones do not", () => {
-    expect(said("你好")).toContain("演示模型");
-    expect(said("你是谁")).not.toContain(">");
-    expect(said("こんにちは日本")).not.toContain("演示模型");
+  test("is Chinese for Chinese, but not for Japanese", () => {
+    expect(generateText("你好")).toContain("演示模型");
+    expect(generateText("你是谁")).not.toContain(">");
+    expect(generateText("こんにちは日本")).not.toContain("演示模型");
   });
 
-  test("it lists the tools that it is offered", () => {
-    expect(said("Which tools do you have?", { tools: [shell] })).toContain(
+  test("lists the tools of the request if asked for them", () => {
+    expect(generateText("Which tools do you have?", { tools: [shell] })).toContain(
       "- `exec_command`: Runs a command in a PTY.",
     );
   });
 
-  test("it says how many pictures, files and recordings it got, of which type and size", () => {
+  test("reports the number, type and size of images, files and recordings in the prompt", () => {
     const messages: ChatMessage[] = [
       {
         role: "user",
@@ -103,14 +113,14 @@ describe("what it says", () => {
         ],
       },
     ];
-    expect(textOf(answer({ model: "clean", messages }))).toContain(
-      "I got 2 images (image/png, 6 bytes; linked) and 1 file (a.pdf, 2 bytes) and 1 audio recording (wav, 3 bytes).",
+    expect(joinAnswerText(generateAnswer({ model: "clean", messages }))).toContain(
+      "I received 2 images (image/png, 6 bytes; linked) and 1 file (a.pdf, 2 bytes) and 1 audio recording (wav, 3 bytes).",
     );
   });
 });
 
-describe("which words count", () => {
-  test("only the last words of the user count, not what Codex says around them", () => {
+describe("the prompt", () => {
+  test("is the last user message, without the context that Codex adds", () => {
     const messages: ChatMessage[] = [
       { role: "system", content: "You run `rm` whenever you can. Use every tool." },
       { role: "user", content: "run `old`" },
@@ -118,32 +128,32 @@ describe("which words count", () => {
       { role: "user", content: "run `new`" },
       { role: "user", content: "<environment_context>\n  <cwd>/</cwd>\n</environment_context>" },
     ];
-    expect(callsOf({ model: "clean", messages, tools: [shell] })).toEqual([
+    expect(generateCallsFor({ model: "clean", messages, tools: [shell] })).toEqual([
       ["exec_command", { cmd: "new" }],
     ]);
   });
 
-  test("context in the same message as the words is left out of them", () => {
+  test("does not include context at the start of the same message", () => {
     const context = "# AGENTS.md instructions for /\n\n<INSTRUCTIONS>\nBe good\n</INSTRUCTIONS>";
-    expect(said(`${context}\nHello`)).toMatch(/^You said:\n\n> Hello\n/);
+    expect(generateText(`${context}\nHello`)).toMatch(/^You said:\n\n> Hello\n/);
   });
 
-  test("asked for a handoff summary, it gives one of the user's earlier words", () => {
+  test("of a Codex compaction is answered with a summary of the earlier prompts and results", () => {
     const messages: ChatMessage[] = [
       { role: "user", content: "run `ls`" },
-      ...ran("exec_command", "a.txt"),
+      ...toolRoundTrip("exec_command", "a.txt"),
       { role: "user", content: "Thanks, run it again" },
-      ...ran("exec_command", "b.txt", "call_2"),
+      ...toolRoundTrip("exec_command", "b.txt", "call_2"),
       { role: "user", content: "You are performing a CONTEXT CHECKPOINT COMPACTION. Create …" },
     ];
-    const answered = answer({ model: "clean", messages, tools: [shell] });
-    expect(answered.finish).toBe("stop");
-    expect(textOf(answered)).toMatch(
+    const answer = generateAnswer({ model: "clean", messages, tools: [shell] });
+    expect(answer.finishReason).toBe("stop");
+    expect(joinAnswerText(answer)).toMatch(
       /^Summary[^]*- run `ls`\n- Thanks, run it again\n[^]*- `exec_command`: b\.txt$/,
     );
   });
 
-  test("a summary after the words means that their calls were made: they are not made again", () => {
+  test("does not include messages before a Codex summary, so their calls are not repeated", () => {
     const messages: ChatMessage[] = [
       { role: "user", content: "run `ls`" },
       {
@@ -151,70 +161,78 @@ describe("which words count", () => {
         content: "Another language model started to solve this problem and so on:\nls was run",
       },
     ];
-    expect(callsOf({ model: "clean", messages, tools: [shell] })).toEqual([]);
-    expect(textOf(answer({ model: "clean", messages, tools: [shell] }))).toContain("ls was run");
+    expect(generateCallsFor({ model: "clean", messages, tools: [shell] })).toEqual([]);
+    expect(joinAnswerText(generateAnswer({ model: "clean", messages, tools: [shell] }))).toContain(
+      "ls was run",
+    );
   });
 });
 
-describe("reasoning", () => {
-  test("it thinks a little, more when asked to, and not at all with effort none", () => {
-    const thoughts = (words: string, effort?: string) =>
-      answer(says(words, effort === undefined ? {} : { reasoning_effort: effort })).moves.flatMap(
-        (move) => (move.type === "reasoning" ? [move.text] : []),
-      );
-    const [usual = ""] = thoughts("Hello");
-    const [long = ""] = thoughts("Think about this");
-    expect(usual).not.toBe("");
-    expect(long.length).toBeGreaterThan(usual.length * 2);
-    expect(thoughts("Hello", "low")).toHaveLength(1);
-    expect(thoughts("Hello", "none")).toEqual([]);
+describe("the reasoning", () => {
+  test("is short, longer if requested, and absent with effort none", () => {
+    const generateReasoning = (prompt: string, effort?: string) =>
+      generateAnswer(
+        buildRequest(prompt, effort === undefined ? {} : { reasoning_effort: effort }),
+      ).parts.flatMap((move) => (move.type === "reasoning" ? [move.text] : []));
+    const [short = ""] = generateReasoning("Hello");
+    const [long = ""] = generateReasoning("Think about this");
+    expect(short).not.toBe("");
+    expect(long.length).toBeGreaterThan(short.length * 2);
+    expect(generateReasoning("Hello", "low")).toHaveLength(1);
+    expect(generateReasoning("Hello", "none")).toEqual([]);
   });
 });
 
-describe("results", () => {
-  const asked: ChatMessage = { role: "user", content: "What is the weather in Paris?" };
+describe("an answer to tool results", () => {
+  const userMessage: ChatMessage = { role: "user", content: "What is the weather in Paris?" };
 
-  test("it uses a result instead of calling again", () => {
-    const messages = [asked, ...ran("get_weather", "15 degrees")];
-    const answered = answer({ model: "clean", messages, tools: [weather] });
-    expect(textOf(answered)).toBe("`get_weather` answered: 15 degrees");
-    expect(answered.finish).toBe("stop");
+  test("uses the result instead of calling again", () => {
+    const messages = [userMessage, ...toolRoundTrip("get_weather", "15 degrees")];
+    const answer = generateAnswer({ model: "clean", messages, tools: [weather] });
+    expect(joinAnswerText(answer)).toBe("`get_weather` answered: 15 degrees");
+    expect(answer.finishReason).toBe("stop");
   });
 
-  test("results before the last words are not used again", () => {
-    const messages: ChatMessage[] = [asked, ...ran("get_weather", "15 degrees"), asked];
-    expect(callsOf({ model: "clean", messages, tools: [weather] })).toHaveLength(1);
+  test("calls again for results before the last user message", () => {
+    const messages: ChatMessage[] = [
+      userMessage,
+      ...toolRoundTrip("get_weather", "15 degrees"),
+      userMessage,
+    ];
+    expect(generateCallsFor({ model: "clean", messages, tools: [weather] })).toHaveLength(1);
   });
 
-  test("a result of several lines is fenced, however many backticks are in it", () => {
-    const messages = [asked, ...ran("get_weather", "one\n```\ntwo")];
-    expect(textOf(answer({ model: "clean", messages }))).toBe(
+  test("fences a result of several lines, however many backticks it contains", () => {
+    const messages = [userMessage, ...toolRoundTrip("get_weather", "one\n```\ntwo")];
+    expect(joinAnswerText(generateAnswer({ model: "clean", messages }))).toBe(
       "`get_weather` answered:\n\n````text\none\n```\ntwo\n````",
     );
   });
 
-  test("a long result is cut", () => {
-    const messages = [asked, ...ran("get_weather", "x".repeat(5000))];
-    expect(textOf(answer({ model: "clean", messages })).length).toBeLessThan(600);
+  test("truncates a long result", () => {
+    const messages = [userMessage, ...toolRoundTrip("get_weather", "x".repeat(5000))];
+    expect(joinAnswerText(generateAnswer({ model: "clean", messages })).length).toBeLessThan(600);
   });
 
-  test("it cites what can be cited, without showing the wrapper", () => {
+  test("cites referencable items without showing their wrapper", () => {
     const content = [
       { type: "text" as const, text: "<referencable-item>\nID: 7" },
       { type: "text" as const, text: "15 degrees" },
       { type: "text" as const, text: "</referencable-item>" },
     ];
-    const messages = [asked, ...ran("get_weather", content)];
-    expect(textOf(answer({ model: "clean", messages }))).toBe(
+    const messages = [userMessage, ...toolRoundTrip("get_weather", content)];
+    expect(joinAnswerText(generateAnswer({ model: "clean", messages }))).toBe(
       "`get_weather` answered: 15 degrees [^7]",
     );
   });
 
-  test("of Codex's report about a command only the output is shown", () => {
+  test("shows only the output of Codex's command report", () => {
     const report =
       "Chunk ID: 5f\nWall time: 0.05 seconds\nProcess exited with code 0\nOutput:\nhello\n";
-    const messages = [asked, ...ran("exec_command", report)];
-    expect(textOf(answer({ model: "clean", messages }))).toBe("`exec_command` answered: hello");
+    const messages = [userMessage, ...toolRoundTrip("exec_command", report)];
+    expect(joinAnswerText(generateAnswer({ model: "clean", messages }))).toBe(
+      "`exec_command` answered: hello",
+    );
   });
 
   test.each([
@@ -223,23 +241,25 @@ describe("results", () => {
     '{"success":false}',
     "aborted: the call was never answered",
     "Wall time: 1 second\nProcess exited with code 2\nOutput:\nno",
-  ])("a result like %j has failed, and is told so", (result) => {
-    const messages = [asked, ...ran("get_weather", result)];
-    expect(textOf(answer({ model: "clean", messages }))).toMatch(/^`get_weather` failed: /);
+  ])("reports %j as failed", (result) => {
+    const messages = [userMessage, ...toolRoundTrip("get_weather", result)];
+    expect(joinAnswerText(generateAnswer({ model: "clean", messages }))).toMatch(
+      /^`get_weather` failed: /,
+    );
   });
 
   test.each(["no error", '{"error":null,"temperature":3}', "exit code: 0"])(
-    "a result like %j has not failed",
+    "does not report %j as failed",
     (result) => {
-      const messages = [asked, ...ran("get_weather", result)];
-      expect(textOf(answer({ model: "clean", messages }))).toMatch(/ answered: /);
+      const messages = [userMessage, ...toolRoundTrip("get_weather", result)];
+      expect(joinAnswerText(generateAnswer({ model: "clean", messages }))).toMatch(/ answered: /);
     },
   );
 
-  test("a picture that a gateway moved behind the results belongs to them", () => {
+  test("includes an image that a gateway moved to a message after the results", () => {
     const messages: ChatMessage[] = [
       { role: "user", content: "view the image a.png" },
-      ...ran("view_image", "[attached below]"),
+      ...toolRoundTrip("view_image", "[attached below]"),
       {
         role: "user",
         content: [
@@ -248,71 +268,84 @@ describe("results", () => {
         ],
       },
     ];
-    const answered = answer({
+    const answer = generateAnswer({
       model: "clean",
       messages,
       tools: [tool("view_image", { path: { type: "string" } })],
     });
-    expect(answered.finish).toBe("stop");
-    expect(textOf(answered)).toMatch(/^`view_image` answered: .*1 image \(image\/png, 3 bytes\)/);
+    expect(answer.finishReason).toBe("stop");
+    expect(joinAnswerText(answer)).toMatch(
+      /^`view_image` answered: .*1 image \(image\/png, 3 bytes\)/,
+    );
   });
 
-  test("in three steps it calls once a round, until there are three results", () => {
-    const words = "run `date` in 3 steps";
-    const messages: ChatMessage[] = [{ role: "user", content: words }];
+  test('makes one call per round until there are three results for "in 3 steps"', () => {
+    const prompt = "run `date` in 3 steps";
+    const messages: ChatMessage[] = [{ role: "user", content: prompt }];
     for (const round of [1, 2, 3]) {
       const request = { model: "clean", messages, tools: [shell] };
-      expect(callsOf(request), `round ${round}`).toEqual([["exec_command", { cmd: "date" }]]);
-      messages.push(...ran("exec_command", `result ${round}`, `call_${round}`));
+      expect(generateCallsFor(request), `round ${round}`).toEqual([
+        ["exec_command", { cmd: "date" }],
+      ]);
+      messages.push(...toolRoundTrip("exec_command", `result ${round}`, `call_${round}`));
     }
-    const last = answer({ model: "clean", messages, tools: [shell] });
-    expect(last.finish).toBe("stop");
-    expect(textOf(last)).toMatch(/result 1[^]*result 2[^]*result 3/);
+    const finalAnswer = generateAnswer({ model: "clean", messages, tools: [shell] });
+    expect(finalAnswer.finishReason).toBe("stop");
+    expect(joinAnswerText(finalAnswer)).toMatch(/result 1[^]*result 2[^]*result 3/);
   });
 
-  test("a client without parallel calls gets them one after the other", () => {
-    const more = { tools: [shell], parallel_tool_calls: false };
+  test("makes one call at a time for a client without parallel calls", () => {
+    const requestFields = { tools: [shell], parallel_tool_calls: false };
     const messages: ChatMessage[] = [{ role: "user", content: "run `a` and `b`" }];
-    expect(calls("run `a` and `b`", more)).toEqual([["exec_command", { cmd: "a" }]]);
-    messages.push(...ran("exec_command", "done"));
-    expect(callsOf({ model: "clean", messages, ...more })).toEqual([
+    expect(generateCalls("run `a` and `b`", requestFields)).toEqual([
+      ["exec_command", { cmd: "a" }],
+    ]);
+    messages.push(...toolRoundTrip("exec_command", "done"));
+    expect(generateCallsFor({ model: "clean", messages, ...requestFields })).toEqual([
       ["exec_command", { cmd: "b" }],
     ]);
   });
 
-  test("after a hand-over the next agent does the work, and does not hand over again", () => {
+  test("comes from the next agent after a handoff, without another handoff", () => {
     const transfer = tool("transfer_to_weather_agent");
     const question = "Ask the weather agent for the weather in Paris";
     const messages: ChatMessage[] = [{ role: "user", content: question }];
-    expect(calls(question, { tools: [transfer] })).toEqual([["transfer_to_weather_agent", {}]]);
-    messages.push(...ran("transfer_to_weather_agent", '{"assistant":"weather agent"}'));
-    expect(callsOf({ model: "clean", messages, tools: [transfer, weather] })).toEqual([
+    expect(generateCalls(question, { tools: [transfer] })).toEqual([
+      ["transfer_to_weather_agent", {}],
+    ]);
+    messages.push(...toolRoundTrip("transfer_to_weather_agent", '{"assistant":"weather agent"}'));
+    expect(generateCallsFor({ model: "clean", messages, tools: [transfer, weather] })).toEqual([
       ["get_weather", { city: "Paris" }],
     ]);
   });
 });
 
-describe("limits and counts", () => {
-  test("max_tokens cuts the answer, and the finish says so", () => {
-    const whole = answer(says("Hello"));
-    const cut = answer(says("Hello", { max_tokens: 20 }));
-    expect(whole.finish).toBe("stop");
-    expect(cut.finish).toBe("length");
-    expect(cut.usage.completion_tokens).toBe(20);
-    expect(answer(says("Hello", { max_completion_tokens: 20 })).moves).toEqual(cut.moves);
+describe("limits and usage", () => {
+  test("max_tokens and max_completion_tokens truncate the answer, with finish reason length", () => {
+    const complete = generateAnswer(buildRequest("Hello"));
+    const truncated = generateAnswer(buildRequest("Hello", { max_tokens: 20 }));
+    expect(complete.finishReason).toBe("stop");
+    expect(truncated.finishReason).toBe("length");
+    expect(truncated.usage.completion_tokens).toBe(20);
+    expect(generateAnswer(buildRequest("Hello", { max_completion_tokens: 20 })).parts).toEqual(
+      truncated.parts,
+    );
   });
 
-  test("a cut inside a call leaves half of its arguments", () => {
-    const request = says("weather in Paris", { tools: [weather], reasoning_effort: "none" });
-    const { moves, finish } = answer({ ...request, max_tokens: 10 });
-    expect(finish).toBe("length");
-    expect(moves.at(-1)).toMatchObject({ type: "call", input: '{"cit' });
+  test("truncation within a call leaves incomplete arguments", () => {
+    const request = buildRequest("weather in Paris", {
+      tools: [weather],
+      reasoning_effort: "none",
+    });
+    const { parts, finishReason } = generateAnswer({ ...request, max_tokens: 10 });
+    expect(finishReason).toBe("length");
+    expect(parts.at(-1)).toMatchObject({ type: "call", input: '{"cit' });
   });
 
-  test("usage is a fourth of the characters, with the reasoning among what was said", () => {
-    const { usage, moves } = answer(says("x".repeat(396)));
+  test("usage is one token per four characters, including reasoning", () => {
+    const { usage, parts } = generateAnswer(buildRequest("x".repeat(396)));
     expect(usage.prompt_tokens).toBe(100);
-    const tokens = moves.map((move) => Math.ceil(("text" in move ? move.text : "").length / 4));
+    const tokens = parts.map((move) => Math.ceil(("text" in move ? move.text : "").length / 4));
     expect(usage.completion_tokens).toBe(tokens.reduce((sum, count) => sum + count));
     expect(usage.total_tokens).toBe(100 + usage.completion_tokens);
     expect(usage).toMatchObject({
@@ -321,19 +354,19 @@ describe("limits and counts", () => {
     });
   });
 
-  test("tools and earlier calls count as part of the prompt, a picture does not count by its bytes", () => {
-    const alone = answer(says("Hello")).usage.prompt_tokens;
-    const withTools = answer(says("Hello", { tools: [shell] })).usage.prompt_tokens;
-    expect(withTools - alone).toBe(Math.ceil(JSON.stringify([shell]).length / 4));
+  test("tools count as input, and images count less than their characters", () => {
+    const withoutTools = generateAnswer(buildRequest("Hello")).usage.prompt_tokens;
+    const withTools = generateAnswer(buildRequest("Hello", { tools: [shell] })).usage.prompt_tokens;
+    expect(withTools - withoutTools).toBe(Math.ceil(JSON.stringify([shell]).length / 4));
     const url = `data:image/png;base64,${"A".repeat(100_000)}`;
     const content = [{ type: "image_url" as const, image_url: { url } }];
-    const { usage } = answer({ model: "clean", messages: [{ role: "user", content }] });
+    const { usage } = generateAnswer({ model: "clean", messages: [{ role: "user", content }] });
     expect(usage.prompt_tokens).toBeLessThan(300);
   });
 
-  test("n choices are n, within reason", () => {
-    expect(answer(says("Hello", { n: 3 })).choices).toBe(3);
-    expect(answer(says("Hello", { n: 1_000_000 })).choices).toBe(8);
-    expect(answer(says("Hello", { n: -1 })).choices).toBe(1);
+  test("an answer has n choices, at least one and at most eight", () => {
+    expect(generateAnswer(buildRequest("Hello", { n: 3 })).choiceCount).toBe(3);
+    expect(generateAnswer(buildRequest("Hello", { n: 1_000_000 })).choiceCount).toBe(8);
+    expect(generateAnswer(buildRequest("Hello", { n: -1 })).choiceCount).toBe(1);
   });
 });

@@ -1,55 +1,55 @@
-import { asText, type JsonObject } from "@deltawire/wire";
+import { asString, type JsonObject } from "@deltawire/wire";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { pictureFor, toneFor, wordsIn } from "../src/media.ts";
-import { startDemo, type Demo } from "../src/server.ts";
-import { said } from "./requests.ts";
+import { createSampleImage, createSampleAudio, readAudioComment } from "../src/sample-media.ts";
+import { startDemoServer, type DemoServer } from "../src/server.ts";
+import { generateText } from "./requests.ts";
 
-let demo: Demo;
+let demo: DemoServer;
 
 beforeAll(async () => {
-  demo = await startDemo();
+  demo = await startDemoServer();
 });
 
 afterAll(async () => demo.close());
 
 function post(path: string, body: FormData | JsonObject): Promise<Response> {
-  const sent = body instanceof FormData ? body : JSON.stringify(body);
-  return fetch(`${demo.url}${path}`, { method: "POST", body: sent });
+  const requestBody = body instanceof FormData ? body : JSON.stringify(body);
+  return fetch(`${demo.url}${path}`, { method: "POST", body: requestBody });
 }
 
-function form(fields: Record<string, string | Buffer>): FormData {
-  const made = new FormData();
+function createForm(fields: Record<string, string | Buffer>): FormData {
+  const formData = new FormData();
   for (const [name, value] of Object.entries(fields))
-    if (typeof value === "string") made.set(name, value);
-    else made.set(name, new Blob([new Uint8Array(value)]), `${name}.bin`);
-  return made;
+    if (typeof value === "string") formData.set(name, value);
+    else formData.set(name, new Blob([new Uint8Array(value)]), `${name}.bin`);
+  return formData;
 }
 
-/** The data of every server-sent event of a reply. */
-async function eventsOf(response: Response): Promise<JsonObject[]> {
+/** Returns the data of all server-sent events of a reply. */
+async function readEvents(response: Response): Promise<JsonObject[]> {
   const lines = (await response.text()).split("\n").filter((line) => line.startsWith("data: {"));
   return lines.map((line) => JSON.parse(line.slice("data: ".length)) as JsonObject);
 }
 
-async function refusalOf(answered: Promise<Response>): Promise<JsonObject> {
-  const response = await answered;
+async function readRejection(request: Promise<Response>): Promise<JsonObject> {
+  const response = await request;
   const { error } = (await response.json()) as { error: JsonObject };
   return { status: response.status, ...error };
 }
 
-describe("the models that do not chat", () => {
-  const makers = ["painter", "retoucher", "listener", "speaker"];
+describe("models that do not chat", () => {
+  const mediaModels = ["painter", "retoucher", "listener", "speaker"];
 
-  test("are listed as what they are", async () => {
+  test("are listed with their type", async () => {
     const { data } = (await (await fetch(`${demo.url}/models`)).json()) as { data: JsonObject[] };
-    const types = makers.map((name) => data.find(({ id }) => id === name)?.["type"]);
+    const types = mediaModels.map((name) => data.find(({ id }) => id === name)?.["type"]);
     expect(types).toEqual(["image", "image", "audio", "audio"]);
   });
 
-  test.each(makers)("%s says that it is none to chat with", async (model) => {
+  test.each(mediaModels)("%s rejects chat requests", async (model) => {
     const messages = [{ role: "user", content: "Hello" }];
-    expect(await refusalOf(post("/chat/completions", { model, messages }))).toMatchObject({
+    expect(await readRejection(post("/chat/completions", { model, messages }))).toMatchObject({
       status: 404,
       param: "model",
       message: expect.stringContaining("not a chat model") as string,
@@ -57,133 +57,139 @@ describe("the models that do not chat", () => {
   });
 });
 
-describe("pictures", () => {
-  const drawing = { model: "painter", prompt: "a house", stream: true };
+describe("images", () => {
+  const imageRequest = { model: "painter", prompt: "a house", stream: true };
 
-  test("become clearer in a stream, and the last one is the whole one", async () => {
-    const response = await post("/images/generations", { ...drawing, partial_images: 3 });
+  test("are streamed with previews, the last one complete", async () => {
+    const response = await post("/images/generations", { ...imageRequest, partial_images: 3 });
     expect(response.headers.get("content-type")).toContain("text/event-stream");
-    const events = await eventsOf(response);
+    const events = await readEvents(response);
     expect(events.map(({ type, partial_image_index: at }) => [type, at])).toEqual([
       ["image_generation.partial_image", 0],
       ["image_generation.partial_image", 1],
       ["image_generation.partial_image", 2],
       ["image_generation.completed", undefined],
     ]);
-    const pictures = events.map(({ b64_json }) => b64_json);
-    expect(new Set(pictures).size).toBe(4);
-    expect(pictures.at(-1)).toBe(pictureFor("a house0").toString("base64"));
+    const images = events.map(({ b64_json }) => b64_json);
+    expect(new Set(images).size).toBe(4);
+    expect(images.at(-1)).toBe(createSampleImage("a house0").toString("base64"));
     expect(events.at(-1)?.["usage"]).toMatchObject({ output_tokens: 272 });
   });
 
-  test("take their time where a pace is set", async () => {
-    const paced = await startDemo({ paceMs: 2 });
+  test("are generated more slowly if a pace is set", async () => {
+    const pacedServer = await startDemoServer({ paceMs: 2 });
     try {
-      const begun = performance.now();
-      const body = JSON.stringify({ ...drawing, partial_images: 1 });
-      await (await fetch(`${paced.url}/images/generations`, { method: "POST", body })).text();
-      expect(performance.now() - begun).toBeGreaterThan(100);
+      const startTime = performance.now();
+      const body = JSON.stringify({ ...imageRequest, partial_images: 1 });
+      await (await fetch(`${pacedServer.url}/images/generations`, { method: "POST", body })).text();
+      expect(performance.now() - startTime).toBeGreaterThan(100);
     } finally {
-      await paced.close();
+      await pacedServer.close();
     }
   });
 
   test.each([
     [{ partial_images: 4 }, "partial_images"],
     [{ n: 2 }, "n"],
-  ])("are not streamed with %j", async (more, param) => {
-    expect(await refusalOf(post("/images/generations", { ...drawing, ...more }))).toMatchObject({
+  ])("cannot be streamed with %j", async (more, param) => {
+    expect(
+      await readRejection(post("/images/generations", { ...imageRequest, ...more })),
+    ).toMatchObject({
       status: 400,
       param,
     });
   });
 
-  test("that are edited depend on the picture, the words and nothing else", async () => {
-    const edited = async (image: string, prompt: string): Promise<unknown> => {
+  test("that are edited depend on the input image and the prompt", async () => {
+    const editImage = async (image: string, prompt: string): Promise<unknown> => {
       const fields = { model: "retoucher", prompt, "image[]": Buffer.from(image) };
-      return ((await (await post("/images/edits", form(fields))).json()) as JsonObject)["data"];
+      return ((await (await post("/images/edits", createForm(fields))).json()) as JsonObject)[
+        "data"
+      ];
     };
-    const first = await edited("one", "greener");
-    expect(await edited("one", "greener")).toEqual(first);
-    expect(await edited("two", "greener")).not.toEqual(first);
-    expect(await edited("one", "bluer")).not.toEqual(first);
+    const first = await editImage("one", "greener");
+    expect(await editImage("one", "greener")).toEqual(first);
+    expect(await editImage("two", "greener")).not.toEqual(first);
+    expect(await editImage("one", "bluer")).not.toEqual(first);
   });
 
-  test("cannot be edited where there is none", async () => {
+  test("cannot be edited without an input image", async () => {
     const fields = { model: "retoucher", prompt: "greener", mask: Buffer.from("x") };
-    expect(await refusalOf(post("/images/edits", form(fields)))).toMatchObject({
+    expect(await readRejection(post("/images/edits", createForm(fields)))).toMatchObject({
       status: 400,
       param: "image",
     });
   });
 });
 
-describe("sounds", () => {
-  test("carry any words, and stay whole WAV files", () => {
+describe("audio of the demo", () => {
+  test("is a valid WAV file that contains the text, whatever it is", () => {
     fc.assert(
       fc.property(fc.string({ unit: "grapheme", maxLength: 50 }), (text) => {
         const words = text.replaceAll("\0", "");
-        const wav = toneFor(words);
-        expect(wordsIn(wav)).toBe(words);
+        const wav = createSampleAudio(words);
+        expect(readAudioComment(wav)).toBe(words);
         expect(wav.readUInt32LE(4)).toBe(wav.length - 8);
       }),
       { numRuns: 50 },
     );
   });
 
-  test("that are cut or none at all have no words, and break nothing", () => {
-    const wav = toneFor("Hello");
+  test("that is truncated or invalid is read without an error", () => {
+    const wav = createSampleAudio("Hello");
     fc.assert(
       fc.property(fc.nat(wav.length), fc.uint8Array({ maxLength: 40 }), (end, noise) => {
-        const found = wordsIn(wav.subarray(0, end));
+        const found = readAudioComment(wav.subarray(0, end));
         expect(found === undefined || "Hello".startsWith(found)).toBe(true);
-        wordsIn(Buffer.concat([Buffer.from("RIFF0000WAVE"), noise]));
+        readAudioComment(Buffer.concat([Buffer.from("RIFF0000WAVE"), noise]));
       }),
     );
   });
 
-  test("of the speaker are what the listener writes down, word by word", async () => {
+  test("of the speaker is transcribed by the listener", async () => {
     const input = "Grüße, 你好  and  good bye.\n";
     const wav = await (await post("/audio/speech", { model: "speaker", input })).arrayBuffer();
     const file = Buffer.from(wav);
-    const heard = await post("/audio/transcriptions", form({ model: "listener", file }));
-    expect(await heard.json()).toEqual({ text: input });
-    const events = await eventsOf(
-      await post("/audio/transcriptions", form({ model: "listener", file, stream: "true" })),
+    const response = await post("/audio/transcriptions", createForm({ model: "listener", file }));
+    expect(await response.json()).toEqual({ text: input });
+    const events = await readEvents(
+      await post("/audio/transcriptions", createForm({ model: "listener", file, stream: "true" })),
     );
     const deltas = events.filter(({ type }) => type === "transcript.text.delta");
     expect(deltas.length).toBeGreaterThan(3);
-    expect(deltas.map(({ delta }) => asText(delta)).join("")).toBe(input);
+    expect(deltas.map(({ delta }) => asString(delta)).join("")).toBe(input);
     expect(events.at(-1)).toMatchObject({ type: "transcript.text.done", text: input });
   });
 
-  test("are refused for words that are too many", async () => {
+  test("is not generated if the text is too long", async () => {
     const body = { model: "speaker", input: "x".repeat(4097) };
-    expect(await refusalOf(post("/audio/speech", body))).toMatchObject({ status: 400 });
+    expect(await readRejection(post("/audio/speech", body))).toMatchObject({ status: 400 });
   });
 });
 
 describe("a title", () => {
   const system = (content: string) => ({ role: "system" as const, content });
-  const asks = system("Write a title for this conversation, in a few words.");
+  const titleInstructions = system("Write a title for this conversation, in a few words.");
 
-  test("is the user's first words where the instructions ask for one", () => {
+  test("is the start of the first prompt if the instructions request a title", () => {
     const messages = [
-      asks,
+      titleInstructions,
       { role: "user" as const, content: "How do I bake bread without any yeast at home?" },
       { role: "assistant" as const, content: "Slowly." },
       { role: "user" as const, content: "Thanks" },
     ];
-    expect(said("", { messages })).toBe("How do I bake bread without");
+    expect(generateText("", { messages })).toBe("How do I bake bread without");
   });
 
-  test("comes of a conversation that is told in one message too", () => {
+  test("is generated for a conversation within one message", () => {
     const content = "<user>\nShow me a table!\n</user>\n<assistant>\nHere it is\n</assistant>";
-    expect(said("", { messages: [asks, { role: "user", content }] })).toBe("Show me a table");
+    expect(generateText("", { messages: [titleInstructions, { role: "user", content }] })).toBe(
+      "Show me a table",
+    );
   });
 
-  test("is not answered to other instructions", () => {
+  test("is not generated for other instructions", () => {
     const messages = [system("You are helpful."), { role: "user" as const, content: "Hello" }];
-    expect(said("", { messages })).toContain("You said");
+    expect(generateText("", { messages })).toContain("You said");
   });
 });

@@ -1,31 +1,31 @@
 import {
-  chatRequest,
+  translateResponsesRequest,
   ChatBody,
   collectResponse,
-  connect,
+  connectMachines,
   Repairs,
   ResponsesOverChat,
   type ChatRequest,
   type JsonObject,
-  type OutputItem,
+  type ResponseOutputItem,
   type ResponseEvent,
   type ResponseObject,
-  type StreamEnd,
+  type StreamEndReason,
 } from "@deltawire/wire";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { quirks } from "../src/quirks.ts";
-import { startDemo, type Demo } from "../src/server.ts";
-import { ran, says, shell, weather } from "./requests.ts";
+import { demoModels } from "../src/quirks.ts";
+import { startDemoServer, type DemoServer } from "../src/server.ts";
+import { toolRoundTrip, buildRequest, shell, weather } from "./requests.ts";
 
-let demo: Demo;
+let demo: DemoServer;
 
 beforeAll(async () => {
-  demo = await startDemo({ silenceMs: 50 });
+  demo = await startDemoServer({ silenceMs: 50 });
 });
 
 afterAll(async () => demo.close());
 
-async function ask(request: JsonObject, signal?: AbortSignal): Promise<Response> {
+async function postChat(request: JsonObject, signal?: AbortSignal): Promise<Response> {
   return fetch(`${demo.url}/chat/completions`, {
     method: "POST",
     redirect: "manual",
@@ -34,22 +34,22 @@ async function ask(request: JsonObject, signal?: AbortSignal): Promise<Response>
   });
 }
 
-/** The same request until it is not put off. */
-async function askPatiently(request: JsonObject, signal?: AbortSignal): Promise<Response> {
-  let response = await ask(request, signal);
+/** Repeats a request that is rejected with 429 or 503 up to three times. */
+async function postChatWithRetries(request: JsonObject, signal?: AbortSignal): Promise<Response> {
+  let response = await postChat(request, signal);
   for (let tries = 0; [429, 503].includes(response.status) && tries < 3; tries++) {
     await response.body?.cancel();
-    response = await ask(request, signal);
+    response = await postChat(request, signal);
   }
   return response;
 }
 
-/** What a Responses client gets of the reply, through the wire library. */
-async function translated(request: ChatRequest): Promise<ResponseObject> {
-  const grace = new AbortController();
-  const response = await askPatiently(request, grace.signal);
-  const input = { model: "m", input: "x", tools: declared(request) };
-  const { tools } = chatRequest(input);
+/** Translates the reply for a Responses client. */
+async function translateReply(request: ChatRequest): Promise<ResponseObject> {
+  const abortController = new AbortController();
+  const response = await postChatWithRetries(request, abortController.signal);
+  const input = { model: "m", input: "x", tools: toResponsesTools(request) };
+  const { tools } = translateResponsesRequest(input);
   let ids = 0;
   const repairs = new Repairs();
   const translator = new ResponsesOverChat({
@@ -59,32 +59,32 @@ async function translated(request: ChatRequest): Promise<ResponseObject> {
     tools,
     repairs,
   });
-  const machine = connect(new ChatBody({ repairs, utf8: new TextDecoder() }), translator);
+  const machine = connectMachines(new ChatBody({ repairs, utf8: new TextDecoder() }), translator);
   const events: ResponseEvent[] = [];
-  let how: StreamEnd = "eof";
+  let endReason: StreamEndReason = "eof";
   try {
     for await (const bytes of response.body ?? []) {
       machine.push(bytes, events);
       if (request.model === "keeps-open" && translator.awaitsEnd)
-        setTimeout(() => grace.abort(), 100);
+        setTimeout(() => abortController.abort(), 100);
     }
   } catch {
-    how = grace.signal.aborted ? "grace" : "transport_error";
+    endReason = abortController.signal.aborted ? "grace" : "transport_error";
   }
-  machine.end(how, events);
+  machine.end(endReason, events);
   const collected = collectResponse(events);
   if (collected === undefined) throw new Error("no response");
   return collected;
 }
 
-function declared({ tools }: ChatRequest) {
+function toResponsesTools({ tools }: ChatRequest) {
   return (tools ?? []).flatMap((tool) =>
     tool.type === "function" ? [{ type: "function" as const, ...tool.function }] : [],
   );
 }
 
-/** An item without the ids, which differ from reply to reply. */
-function essence(item: OutputItem): unknown {
+/** Returns the content of an item without its ids, which differ between replies. */
+function withoutIds(item: ResponseOutputItem): unknown {
   switch (item.type) {
     case "message":
       return [item.type, item.status, item.content];
@@ -98,26 +98,32 @@ function essence(item: OutputItem): unknown {
 }
 
 const streamed = { stream: true, stream_options: { include_usage: true } };
-const wishes: [string, Partial<ChatRequest>][] = [
+const cases: [string, Partial<ChatRequest>][] = [
   ["Show me a table, 你好 😀", {}],
   ["The weather in Paris and Rome?", { tools: [weather, shell] }],
   ['run `echo "a\\b"`', { tools: [weather, shell] }],
 ];
 
-/** Models that never give an answer, or a broken one. */
-const failing = new Set(["cut", "error-in-stream", "hangs", "rate-limited-forever", "redirects"]);
-const answering = [...quirks].flatMap(([name, { makes }]) =>
-  failing.has(name) || makes !== undefined ? [] : [name],
+/** Models that never return a complete answer to this client. */
+const failingModels = new Set([
+  "cut",
+  "error-in-stream",
+  "hangs",
+  "rate-limited-forever",
+  "redirects",
+]);
+const answeringModels = [...demoModels].flatMap(([name, { modality }]) =>
+  failingModels.has(name) || modality !== undefined ? [] : [name],
 );
 
-describe.each(wishes)("%j", (words, more) => {
+describe.each(cases)("for the prompt %j", (prompt, more) => {
   let clean: ResponseObject;
 
   beforeAll(async () => {
-    clean = await translated(says(words, { ...streamed, ...more }));
+    clean = await translateReply(buildRequest(prompt, { ...streamed, ...more }));
   });
 
-  test("the clean model thinks, speaks and calls", () => {
+  test("clean sends reasoning, text and calls", () => {
     expect(clean.status).toBe("completed");
     const types = clean.output.map(({ type }) => type);
     expect(types.slice(0, 2)).toEqual(["reasoning", "message"]);
@@ -125,31 +131,34 @@ describe.each(wishes)("%j", (words, more) => {
     expect(clean.usage?.total_tokens).toBeGreaterThan(10);
   });
 
-  test.concurrent.each(answering)("%s says the same in the end", async (model) => {
-    const response = await translated(says(words, { ...streamed, ...more, model }));
-    expect(response.output.map(essence)).toEqual(clean.output.map(essence));
-    expect(response.status).toBe("completed");
-    expect(response.usage).toEqual(model === "no-usage" ? null : clean.usage);
-  });
-
-  test.concurrent.each(answering.filter((name) => name !== "stream-only"))(
-    "%s says the same in one piece",
+  test.concurrent.each(answeringModels)(
+    "%s results in the same response after repair",
     async (model) => {
-      const response = await translated(says(words, { ...more, model }));
-      expect(response.output.map(essence)).toEqual(clean.output.map(essence));
+      const response = await translateReply(buildRequest(prompt, { ...streamed, ...more, model }));
+      expect(response.output.map(withoutIds)).toEqual(clean.output.map(withoutIds));
+      expect(response.status).toBe("completed");
+      expect(response.usage).toEqual(model === "no-usage" ? null : clean.usage);
     },
   );
 
-  test.each(["cut", "error-in-stream"])("%s never completes", async (model) => {
-    const response = await translated(says(words, { ...streamed, ...more, model }));
+  test.concurrent.each(answeringModels.filter((name) => name !== "stream-only"))(
+    "%s results in the same output without streaming",
+    async (model) => {
+      const response = await translateReply(buildRequest(prompt, { ...more, model }));
+      expect(response.output.map(withoutIds)).toEqual(clean.output.map(withoutIds));
+    },
+  );
+
+  test.each(["cut", "error-in-stream"])("%s results in a failed response", async (model) => {
+    const response = await translateReply(buildRequest(prompt, { ...streamed, ...more, model }));
     expect(response.status).toBe("failed");
     expect(response.output.length).toBeGreaterThan(0);
   });
 });
 
-/** The chunks of a streamed reply, as they are on the wire. */
-async function chunksOf(model: string, words: string, more: Partial<ChatRequest> = {}) {
-  const response = await askPatiently(says(words, { ...streamed, ...more, model }));
+/** Returns the raw text and the chunks of a streamed reply. */
+async function fetchChunks(model: string, prompt: string, more: Partial<ChatRequest> = {}) {
+  const response = await postChatWithRetries(buildRequest(prompt, { ...streamed, ...more, model }));
   const text = await response.text();
   const lines = text.split("\n").filter((line) => line.startsWith("data: {"));
   return { text, chunks: lines.map((line) => JSON.parse(line.slice(6)) as Chunk) };
@@ -158,28 +167,28 @@ async function chunksOf(model: string, words: string, more: Partial<ChatRequest>
 interface Chunk {
   id: string;
   choices: {
-    delta: { tool_calls?: Fragment[]; content?: string };
+    delta: { tool_calls?: CallDelta[]; content?: string };
     finish_reason: string | null;
     [field: string]: unknown;
   }[];
 }
 
-interface Fragment {
+interface CallDelta {
   index?: number;
   function?: { name?: string; arguments?: unknown };
 }
 
 const twoCalls = { tools: [weather] };
-const question = "The weather in Paris and Rome?";
+const twoCallPrompt = "The weather in Paris and Rome?";
 
-async function fragmentsOf(model: string) {
-  const { chunks } = await chunksOf(model, question, twoCalls);
+async function fetchCallDeltas(model: string) {
+  const { chunks } = await fetchChunks(model, twoCallPrompt, twoCalls);
   return chunks.flatMap(({ choices }) => choices[0]?.delta.tool_calls ?? []);
 }
 
-describe("on the wire", () => {
-  test("clean streams in small pieces, with one finish, the usage and the sentinel", async () => {
-    const { text, chunks } = await chunksOf("clean", question, twoCalls);
+describe("a reply of the demo model", () => {
+  test("clean has small deltas, a finish reason, usage and [DONE]", async () => {
+    const { text, chunks } = await fetchChunks("clean", twoCallPrompt, twoCalls);
     expect(chunks[0]).toMatchObject({
       object: "chat.completion.chunk",
       model: "clean",
@@ -192,80 +201,92 @@ describe("on the wire", () => {
       usage: { prompt_tokens: expect.any(Number) },
     });
     expect(text.endsWith("data: [DONE]\n\n")).toBe(true);
-    for (const { function: called } of await fragmentsOf("clean"))
-      expect(String(called?.arguments).length).toBeLessThanOrEqual(8);
+    for (const { function: textResult } of await fetchCallDeltas("clean"))
+      expect(String(textResult?.arguments).length).toBeLessThanOrEqual(8);
   });
 
-  test("usage is only sent where it is asked for", async () => {
-    const { text } = await chunksOf("clean", "Hello", { stream_options: null });
+  test("clean has usage only on request", async () => {
+    const { text } = await fetchChunks("clean", "Hello", { stream_options: null });
     expect(text).not.toContain("usage");
   });
 
-  test("n choices are streamed side by side", async () => {
-    const { chunks } = await chunksOf("clean", "Hello", { n: 2 });
+  test("clean has n choices in parallel", async () => {
+    const { chunks } = await fetchChunks("clean", "Hello", { n: 2 });
     expect(chunks.slice(0, 4).map(({ choices }) => choices[0]?.["index"])).toEqual([0, 1, 0, 1]);
   });
 
-  test("stop-with-calls says stop", async () => {
-    const { chunks } = await chunksOf("stop-with-calls", question, twoCalls);
+  test("stop-with-calls has calls and the finish reason stop", async () => {
+    const { chunks } = await fetchChunks("stop-with-calls", twoCallPrompt, twoCalls);
     expect(chunks.at(-2)?.choices[0]?.finish_reason).toBe("stop");
   });
 
-  test("no-index has no index, missing-ids no ids, same-index only 0", async () => {
-    expect((await fragmentsOf("no-index")).some((call) => "index" in call)).toBe(false);
-    expect((await fragmentsOf("missing-ids")).some((call) => "id" in call)).toBe(false);
-    expect(new Set((await fragmentsOf("same-index")).map(({ index }) => index))).toEqual(
+  test("no-index has calls without index, missing-ids without id, and same-index with index 0", async () => {
+    expect((await fetchCallDeltas("no-index")).some((call) => "index" in call)).toBe(false);
+    expect((await fetchCallDeltas("missing-ids")).some((call) => "id" in call)).toBe(false);
+    expect(new Set((await fetchCallDeltas("same-index")).map(({ index }) => index))).toEqual(
       new Set([0]),
     );
-    expect(new Set((await fragmentsOf("clean")).map(({ index }) => index))).toEqual(
+    expect(new Set((await fetchCallDeltas("clean")).map(({ index }) => index))).toEqual(
       new Set([0, 1]),
     );
   });
 
-  test("split-name sends two halves", async () => {
-    const names = (await fragmentsOf("split-name")).flatMap((call) => call.function?.name ?? []);
+  test("split-name has function names that are split over two chunks", async () => {
+    const names = (await fetchCallDeltas("split-name")).flatMap(
+      (call) => call.function?.name ?? [],
+    );
     expect(names).toEqual(["get_we", "ather", "get_we", "ather"]);
   });
 
-  test("snapshot-arguments repeats, object-arguments sends an object", async () => {
-    const snapshots = (await fragmentsOf("snapshot-arguments")).map(
+  test("snapshot-arguments repeats the arguments from the start, and object-arguments has an object", async () => {
+    const snapshots = (await fetchCallDeltas("snapshot-arguments")).map(
       (call) => call.function?.arguments,
     );
     expect(snapshots.slice(1, 3)).toEqual(['{"city":', '{"city":"Paris"}']);
-    const objects = (await fragmentsOf("object-arguments")).map((call) => call.function?.arguments);
+    const objects = (await fetchCallDeltas("object-arguments")).map(
+      (call) => call.function?.arguments,
+    );
     expect(objects).toEqual([{ city: "Paris" }, { city: "Rome" }]);
   });
 
-  test("think-tags has tags and no field", async () => {
-    const { text, chunks } = await chunksOf("think-tags", "Hello");
+  test("think-tags has reasoning in tags of the content and no reasoning field", async () => {
+    const { text, chunks } = await fetchChunks("think-tags", "Hello");
     expect(text).not.toContain("reasoning_content");
     const content = chunks.map(({ choices }) => choices[0]?.delta.content ?? "").join("");
     expect(content).toMatch(/^<think>.+<\/think>You said/);
   });
 
-  test("no-usage has none, usage-in-last-choice has it there", async () => {
-    expect((await chunksOf("no-usage", "Hello")).text).not.toContain('"usage"');
-    const { chunks } = await chunksOf("usage-in-last-choice", "Hello");
+  test("no-usage has no usage, and usage-in-last-choice has it in the last choice", async () => {
+    expect((await fetchChunks("no-usage", "Hello")).text).not.toContain('"usage"');
+    const { chunks } = await fetchChunks("usage-in-last-choice", "Hello");
     expect(chunks.at(-1)?.choices[0]).toMatchObject({
       finish_reason: "stop",
       usage: { total_tokens: expect.any(Number) },
     });
   });
 
-  test("whole-json is no stream", async () => {
-    const response = await ask(says("Hello", { ...streamed, model: "whole-json" }));
+  test.each(["refuses-developer", "refuses-parameters", "refuses-images-in-tools", "whole-json"])(
+    "%s is accepted as a former name, which is not listed",
+    async (model) => {
+      expect((await postChat(buildRequest("Hello", { model }))).status).toBe(200);
+      expect(demoModels.has(model)).toBe(false);
+    },
+  );
+
+  test("complete-json is not streamed", async () => {
+    const response = await postChat(buildRequest("Hello", { ...streamed, model: "complete-json" }));
     expect(response.headers.get("content-type")).toBe("application/json");
     expect(await response.json()).toMatchObject({ object: "chat.completion" });
   });
 
-  test("crlf has no bare line feed, and comments", async () => {
-    const { text } = await chunksOf("crlf", "Hello");
+  test("crlf has comments, and CRLF at the end of every line", async () => {
+    const { text } = await fetchChunks("crlf", "Hello");
     expect(text).not.toMatch(/[^\r]\n/);
     expect(text).toMatch(/^: /m);
   });
 
-  test("bytewise comes in many small reads", async () => {
-    const response = await ask(says("Hi", { ...streamed, model: "bytewise" }));
+  test("bytewise arrives in many small reads", async () => {
+    const response = await postChat(buildRequest("Hi", { ...streamed, model: "bytewise" }));
     let reads = 0;
     let bytes = 0;
     for await (const read of response.body ?? []) {
@@ -275,103 +296,106 @@ describe("on the wire", () => {
     expect(bytes / reads).toBeLessThan(50);
   });
 
-  test("no-done has no sentinel, no-finish-done no finish", async () => {
-    expect((await chunksOf("no-done", "Hello")).text).not.toContain("[DONE]");
-    const { text, chunks } = await chunksOf("no-finish-done", "Hello");
+  test("no-done has no [DONE], and no-finish-done has no finish reason", async () => {
+    expect((await fetchChunks("no-done", "Hello")).text).not.toContain("[DONE]");
+    const { text, chunks } = await fetchChunks("no-finish-done", "Hello");
     expect(text).toContain("[DONE]");
     expect(chunks.some(({ choices }) => choices[0]?.finish_reason)).toBe(false);
   });
 
-  test("cut breaks in mid text, and in mid arguments", async () => {
-    for (const [words, more] of [
+  test("cut breaks off within text or within arguments", async () => {
+    for (const [prompt, more] of [
       ["Hello", {}],
-      [question, { ...twoCalls, reasoning_effort: "none" }],
+      [twoCallPrompt, { ...twoCalls, reasoning_effort: "none" }],
     ] as const) {
-      const response = await ask(says(words, { ...streamed, ...more, model: "cut" }));
+      const response = await postChat(buildRequest(prompt, { ...streamed, ...more, model: "cut" }));
       let text = "";
       const utf8 = new TextDecoder();
-      const reading = async () => {
+      const readBody = async () => {
         for await (const read of response.body ?? []) text += utf8.decode(read, { stream: true });
       };
-      await expect(reading()).rejects.toThrow("terminated");
+      await expect(readBody()).rejects.toThrow("terminated");
       expect(text).not.toContain('"finish_reason":"');
       expect(text.includes("arguments")).toBe("tools" in more);
     }
   });
 
-  test("a whole reply can be cut too", async () => {
-    const response = await ask(says("Hello", { model: "cut" }));
+  test("cut also breaks off without streaming", async () => {
+    const response = await postChat(buildRequest("Hello", { model: "cut" }));
     await expect(response.text()).rejects.toThrow("terminated");
   });
 
-  test("slow takes its time", async () => {
-    const begun = performance.now();
-    const { chunks } = await chunksOf("slow", "Hello", { reasoning_effort: "none", max_tokens: 4 });
-    expect(performance.now() - begun).toBeGreaterThan(45 * chunks.length);
+  test("slow has pauses between its chunks", async () => {
+    const startTime = performance.now();
+    const { chunks } = await fetchChunks("slow", "Hello", {
+      reasoning_effort: "none",
+      max_tokens: 4,
+    });
+    expect(performance.now() - startTime).toBeGreaterThan(45 * chunks.length);
   });
 
-  test("silent sends its headers long before its words", async () => {
-    const quiet = await startDemo({ silenceMs: 300 });
+  test("silent has its headers long before its text", async () => {
+    const silentServer = await startDemoServer({ silenceMs: 300 });
     try {
-      const begun = performance.now();
-      const response = await fetch(`${quiet.url}/chat/completions`, {
+      const startTime = performance.now();
+      const response = await fetch(`${silentServer.url}/chat/completions`, {
         method: "POST",
-        body: JSON.stringify(says("Hello", { ...streamed, model: "silent" })),
+        body: JSON.stringify(buildRequest("Hello", { ...streamed, model: "silent" })),
       });
-      const headers = performance.now() - begun;
+      const headersMs = performance.now() - startTime;
       await response.text();
-      expect(performance.now() - begun - headers).toBeGreaterThan(200);
+      expect(performance.now() - startTime - headersMs).toBeGreaterThan(200);
     } finally {
-      await quiet.close();
+      await silentServer.close();
     }
   });
 
-  test("hangs says nothing at all", async () => {
+  test("hangs never arrives", async () => {
     const waiting = fetch(`${demo.url}/chat/completions`, {
       method: "POST",
-      body: JSON.stringify(says("Hello", { model: "hangs" })),
+      body: JSON.stringify(buildRequest("Hello", { model: "hangs" })),
       signal: AbortSignal.timeout(200),
     });
     await expect(waiting).rejects.toThrow(/timeout/);
   });
 });
 
-describe("refusals", () => {
-  test("rate-limited puts a conversation off twice, each one for itself", async () => {
-    const statuses = async (words: string) => {
-      const response = await ask(says(words, { model: "rate-limited" }));
+describe("rejections", () => {
+  test("rate-limited rejects the first two requests of each conversation", async () => {
+    const fetchStatus = async (prompt: string) => {
+      const response = await postChat(buildRequest(prompt, { model: "rate-limited" }));
       await response.body?.cancel();
       return [response.status, response.headers.get("retry-after")];
     };
-    expect(await statuses("first")).toEqual([429, "1"]);
-    expect(await statuses("second")).toEqual([429, "1"]);
-    expect(await statuses("first")).toEqual([429, "1"]);
-    expect(await statuses("first")).toEqual([200, null]);
-    expect(await statuses("second")).toEqual([429, "1"]);
+    expect(await fetchStatus("first")).toEqual([429, "1"]);
+    expect(await fetchStatus("second")).toEqual([429, "1"]);
+    expect(await fetchStatus("first")).toEqual([429, "1"]);
+    expect(await fetchStatus("first")).toEqual([200, null]);
+    expect(await fetchStatus("second")).toEqual([429, "1"]);
   });
 
-  test("rate-limited-forever never answers, overloaded the second time", async () => {
-    const forever = says("again", { model: "rate-limited-forever" });
-    for (let tries = 0; tries < 4; tries++) expect((await ask(forever)).status).toBe(429);
-    const overloaded = says("again", { model: "overloaded" });
-    expect((await ask(overloaded)).status).toBe(503);
-    expect((await ask(overloaded)).status).toBe(200);
+  test("rate-limited-forever rejects every request, overloaded only the first", async () => {
+    const forever = buildRequest("again", { model: "rate-limited-forever" });
+    for (let tries = 0; tries < 4; tries++) expect((await postChat(forever)).status).toBe(429);
+    const overloaded = buildRequest("again", { model: "overloaded" });
+    expect((await postChat(overloaded)).status).toBe(503);
+    expect((await postChat(overloaded)).status).toBe(200);
   });
 
-  test("redirects leads elsewhere, where an answer waits", async () => {
-    const response = await ask(says("Hello", { model: "redirects" }));
+  test("redirects responds with a redirect to a path that answers", async () => {
+    const response = await postChat(buildRequest("Hello", { model: "redirects" }));
     expect(response.status).toBe(307);
     const location = new URL(response.headers.get("location") ?? "", demo.url);
     const followed = await fetch(location, {
       method: "POST",
-      body: JSON.stringify(says("Hello", { model: "redirects" })),
+      body: JSON.stringify(buildRequest("Hello", { model: "redirects" })),
     });
     expect(followed.status).toBe(200);
     expect(demo.requests.at(-1)?.path).toBe("/elsewhere/chat/completions");
   });
 
-  const called = ran("get_weather", "fine");
-  const withPicture = ran("get_weather", [
+  const textResult = toolRoundTrip("get_weather", "fine");
+  const imageResult = toolRoundTrip("get_weather", [
     { type: "image_url", image_url: { url: "data:image/png;base64,AA" } },
   ]);
 
@@ -384,7 +408,7 @@ describe("refusals", () => {
       "maximum context length is 8000 tokens",
     ],
     [
-      "refuses-developer",
+      "rejects-developer-role",
       { messages: [{ role: "developer", content: "x" }] },
       { messages: [{ role: "system", content: "x" }] },
       400,
@@ -403,30 +427,30 @@ describe("refusals", () => {
       "System message must be at the beginning",
     ],
     [
-      "refuses-parameters",
+      "rejects-parameters",
       { parallel_tool_calls: true },
       { temperature: 1 },
       400,
       "'parallel_tool_calls'",
     ],
     [
-      "refuses-images-in-tools",
-      { messages: withPicture },
-      { messages: called },
+      "rejects-images-in-tools",
+      { messages: imageResult },
+      { messages: textResult },
       422,
       "valid string",
     ],
     [
       "needs-reasoning",
-      { messages: called },
-      { messages: called.map((message) => ({ ...message, reasoning_content: "" })) },
+      { messages: textResult },
+      { messages: textResult.map((message) => ({ ...message, reasoning_content: "" })) },
       400,
       "reasoning_content",
     ],
     [
       "mistral-ids",
-      { messages: called },
-      { messages: ran("get_weather", "fine", "abcdEF123") },
+      { messages: textResult },
+      { messages: toolRoundTrip("get_weather", "fine", "abcdEF123") },
       400,
       "length of 9",
     ],
@@ -448,27 +472,27 @@ describe("refusals", () => {
     ],
     ["no-empty-content", { messages: [{ role: "user", content: "" }] }, {}, 400, "non-empty"],
   ])(
-    "%s refuses what it does not take, and takes the rest",
-    async (model, bad, good, status, message) => {
-      const refused = await ask(says("Hello", { ...bad, model }));
-      expect(refused.status).toBe(status);
-      expect(await refused.text()).toContain(message);
-      const taken = await ask(says("Hello", { ...good, model }));
-      expect(taken.status).toBe(200);
-      await taken.text();
+    "%s rejects a request that it does not support and accepts another",
+    async (model, unsupported, supported, status, message) => {
+      const rejected = await postChat(buildRequest("Hello", { ...unsupported, model }));
+      expect(rejected.status).toBe(status);
+      expect(await rejected.text()).toContain(message);
+      const accepted = await postChat(buildRequest("Hello", { ...supported, model }));
+      expect(accepted.status).toBe(200);
+      await accepted.text();
     },
   );
 
-  test("an overflow has the code by which clients know it", async () => {
-    const response = await ask(says("x".repeat(40_000), { model: "small-context" }));
+  test("small-context rejects a prompt that is too long with the code that clients expect", async () => {
+    const response = await postChat(buildRequest("x".repeat(40_000), { model: "small-context" }));
     expect(await response.json()).toMatchObject({
       error: { code: "context_length_exceeded", type: "invalid_request_error" },
     });
   });
 });
 
-test("every model says in one line what is special about it", () => {
-  for (const [name, { description }] of quirks) {
+test("every demo model has a name in lower case and a description of one line", () => {
+  for (const [name, { description }] of demoModels) {
     expect(name).toMatch(/^[a-z\d-]+$/);
     expect(description).toMatch(/^[A-Z][^\n]{10,100}\.$/);
   }

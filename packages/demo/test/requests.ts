@@ -1,11 +1,12 @@
 import type { ChatMessage, ChatRequest, ChatTool, JsonObject } from "@deltawire/wire";
-import { answer, type Answer } from "../src/answer.ts";
+import { generateAnswer, type DemoAnswer } from "../src/answer.ts";
 
-/** A request to the demo whose last words are these. */
-export function says(words: string, more: Partial<ChatRequest> = {}): ChatRequest {
-  return { model: "clean", messages: [{ role: "user", content: words }], ...more };
+/** Builds a request to the model `clean` with this prompt. */
+export function buildRequest(prompt: string, more: Partial<ChatRequest> = {}): ChatRequest {
+  return { model: "clean", messages: [{ role: "user", content: prompt }], ...more };
 }
 
+/** Builds a function tool whose parameters are all required. */
 export function tool(name: string, properties: JsonObject = {}, description = ""): ChatTool {
   const parameters = { type: "object", properties, required: Object.keys(properties) };
   return { type: "function", function: { name, description, parameters } };
@@ -14,29 +15,37 @@ export function tool(name: string, properties: JsonObject = {}, description = ""
 export const shell = tool("exec_command", { cmd: { type: "string" } }, "Runs a command in a PTY.");
 export const weather = tool("get_weather", { city: { type: "string" } }, "The weather in a city.");
 
-/** What the demo says, without its thoughts and calls. */
-export function textOf({ moves }: Answer): string {
-  return moves.flatMap((move) => (move.type === "text" ? [move.text] : [])).join("");
+/** Returns the text of the answer. */
+export function joinAnswerText({ parts }: DemoAnswer): string {
+  return parts.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("");
 }
 
-export function said(words: string, more: Partial<ChatRequest> = {}): string {
-  return textOf(answer(says(words, more)));
+/** Returns the text of the answer to a prompt. */
+export function generateText(prompt: string, more: Partial<ChatRequest> = {}): string {
+  return joinAnswerText(generateAnswer(buildRequest(prompt, more)));
 }
 
-/** Its calls as [name, arguments]; the input of a custom tool as it is. */
-export function calls(words: string, more: Partial<ChatRequest> = {}): [string, unknown][] {
-  return callsOf(says(words, more));
+/** Returns the calls of the answer to a prompt, as [name, arguments or custom input]. */
+export function generateCalls(
+  prompt: string,
+  more: Partial<ChatRequest> = {},
+): [string, unknown][] {
+  return generateCallsFor(buildRequest(prompt, more));
 }
 
-export function callsOf(request: ChatRequest): [string, unknown][] {
-  return answer(request).moves.flatMap((move) => {
-    if (move.type !== "call") return [];
-    return [[move.name, move.kind === "custom" ? move.input : (JSON.parse(move.input) as unknown)]];
+export function generateCallsFor(request: ChatRequest): [string, unknown][] {
+  return generateAnswer(request).parts.flatMap((part) => {
+    if (part.type !== "call") return [];
+    return [[part.name, part.kind === "custom" ? part.input : (JSON.parse(part.input) as unknown)]];
   });
 }
 
-/** What a client adds to the history when it has run a call. */
-export function ran(name: string, result: string | ChatMessage["content"], id = "call_1") {
+/** Returns the messages that a client adds after running a tool: the call and its result. */
+export function toolRoundTrip(
+  name: string,
+  result: string | ChatMessage["content"],
+  id = "call_1",
+) {
   return [
     {
       role: "assistant",

@@ -4,15 +4,15 @@ import { crc32, inflateSync } from "node:zlib";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { JsonObject } from "@deltawire/wire";
-import { Multipart } from "../src/multipart.ts";
-import { quirks } from "../src/quirks.ts";
-import { startDemo, type Demo } from "../src/server.ts";
-import { says, shell } from "./requests.ts";
+import { MultipartParser } from "../src/multipart-parser.ts";
+import { demoModels } from "../src/quirks.ts";
+import { startDemoServer, type DemoServer } from "../src/server.ts";
+import { buildRequest, shell } from "./requests.ts";
 
-let demo: Demo;
+let demo: DemoServer;
 
 beforeAll(async () => {
-  demo = await startDemo();
+  demo = await startDemoServer();
 });
 
 afterAll(async () => demo.close());
@@ -25,10 +25,10 @@ async function postJson(path: string, body: unknown): Promise<Response> {
   return post(path, JSON.stringify(body));
 }
 
-describe("models and errors", () => {
-  test("the models are the quirks, with their windows", async () => {
+describe("the demo server", () => {
+  test("lists its models with their context windows", async () => {
     const list = (await (await fetch(`${demo.url}/models`)).json()) as { data: JsonObject[] };
-    expect(list.data.map(({ id }) => id)).toEqual([...quirks.keys()]);
+    expect(list.data.map(({ id }) => id)).toEqual([...demoModels.keys()]);
     expect(list.data.find(({ id }) => id === "clean")).toMatchObject({
       object: "model",
       context_length: 128_000,
@@ -36,8 +36,8 @@ describe("models and errors", () => {
     expect(list.data.find(({ id }) => id === "small-context")?.["context_length"]).toBe(8000);
   });
 
-  test("an unknown model is named, and the known ones with it", async () => {
-    const response = await postJson("/chat/completions", says("Hello", { model: "gpt" }));
+  test("rejects an unknown model with a list of its models", async () => {
+    const response = await postJson("/chat/completions", buildRequest("Hello", { model: "gpt" }));
     expect(response.status).toBe(404);
     const { error } = (await response.json()) as { error: JsonObject };
     expect(error).toMatchObject({ code: "model_not_found", param: "model" });
@@ -45,15 +45,15 @@ describe("models and errors", () => {
   });
 
   test.each([
-    ["no JSON", "{", /parse the JSON/],
-    ["no object", "[]", /request/],
+    ["invalid JSON", "{", /parse the JSON/],
+    ["an array", "[]", /request/],
     ["no messages", '{"model":"clean"}', /messages/],
     [
       "a wrong role",
       '{"model":"clean","messages":[{"role":"king","content":""}]}',
       /messages\[0\]\.role/,
     ],
-  ])("%s is refused in OpenAI's shape", async (_, body, message) => {
+  ])("rejects %s in OpenAI's error format", async (_, body, message) => {
     const response = await post("/chat/completions", body);
     expect(response.status).toBe(400);
     expect(await response.json()).toMatchObject({
@@ -61,26 +61,31 @@ describe("models and errors", () => {
     });
   });
 
-  test("an unknown path is 404", async () => {
+  test("responds with 404 to an unknown path", async () => {
     expect((await fetch(`${demo.url}/nothing`)).status).toBe(404);
   });
 
   test.each([
     ["announced", "content-length: 40000000", ""],
     ["not announced", "transfer-encoding: chunked", `${(2 ** 25 + 1).toString(16)}\r\n`],
-  ])("a body past the limit is 413, %s", async (_, header, opening) => {
-    const socket = connect(Number(new URL(demo.url).port), "127.0.0.1");
-    try {
-      socket.write(`POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\n${header}\r\n\r\n${opening}`);
-      if (opening !== "") socket.write(Buffer.alloc(2 ** 25 + 1, "x"));
-      const [answered] = (await once(socket, "data")) as [Buffer];
-      expect(answered.toString()).toMatch(/^HTTP\/1\.1 413 [^]*connection: close/i);
-    } finally {
-      socket.destroy();
-    }
-  });
+  ])(
+    "responds with 413 to a body over the limit whose length is %s",
+    async (_, header, opening) => {
+      const socket = connect(Number(new URL(demo.url).port), "127.0.0.1");
+      try {
+        socket.write(
+          `POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\n${header}\r\n\r\n${opening}`,
+        );
+        if (opening !== "") socket.write(Buffer.alloc(2 ** 25 + 1, "x"));
+        const [answered] = (await once(socket, "data")) as [Buffer];
+        expect(answered.toString()).toMatch(/^HTTP\/1\.1 413 [^]*connection: close/i);
+      } finally {
+        socket.destroy();
+      }
+    },
+  );
 
-  test("no request crashes it", async () => {
+  test("does not crash for any request", async () => {
     const statuses = new Map<number, number>();
     await fc.assert(
       fc.asyncProperty(anyRequest, async (body) => {
@@ -96,19 +101,19 @@ describe("models and errors", () => {
   }, 60_000);
 });
 
-const value = fc.jsonValue({ maxDepth: 3 });
+const anyValue = fc.jsonValue({ maxDepth: 3 });
 
-/** Usually as it should be, sometimes anything. */
-function mostly<T>(usual: fc.Arbitrary<T>): fc.Arbitrary<unknown> {
-  return fc.oneof({ weight: 9, arbitrary: usual }, { weight: 1, arbitrary: value });
+/** Nine times out of ten a value of this kind, otherwise any value. */
+function usually<T>(usual: fc.Arbitrary<T>): fc.Arbitrary<unknown> {
+  return fc.oneof({ weight: 9, arbitrary: usual }, { weight: 1, arbitrary: anyValue });
 }
 
 const anyPart = fc.record({
   type: fc.constantFrom("text", "image_url", "file", "input_audio", "other"),
-  text: mostly(fc.string()),
+  text: usually(fc.string()),
   image_url: fc.record({ url: fc.oneof(fc.webUrl(), fc.constant("data:")) }),
-  file: fc.dictionary(fc.constantFrom("file_data", "filename"), value),
-  input_audio: fc.dictionary(fc.constantFrom("data", "format"), value),
+  file: fc.dictionary(fc.constantFrom("file_data", "filename"), anyValue),
+  input_audio: fc.dictionary(fc.constantFrom("data", "format"), anyValue),
 });
 
 const anyWords = fc.oneof(
@@ -119,10 +124,10 @@ const anyWords = fc.oneof(
 const anyMessage = fc.record(
   {
     role: fc.constantFrom("user", "assistant", "tool", "system", "function"),
-    content: mostly(fc.oneof(anyWords, fc.array(anyPart))),
+    content: usually(fc.oneof(anyWords, fc.array(anyPart))),
     tool_call_id: fc.constantFrom("a", "b"),
     name: anyWords,
-    tool_calls: mostly(
+    tool_calls: usually(
       fc.array(
         fc.record({
           id: fc.constantFrom("a", "b"),
@@ -136,100 +141,107 @@ const anyMessage = fc.record(
 
 const anySchema = fc.dictionary(
   fc.constantFrom("type", "properties", "required", "anyOf", "allOf", "$ref", "enum", "items"),
-  fc.oneof(value, fc.constantFrom("object", "array", "#", "#/properties/a")),
+  fc.oneof(anyValue, fc.constantFrom("object", "array", "#", "#/properties/a")),
 );
 
 const anyTool = fc.record({
   type: fc.constantFrom("function", "custom", "web_search"),
-  function: fc.record({ name: fc.string(), parameters: mostly(anySchema) }),
+  function: fc.record({ name: fc.string(), parameters: usually(anySchema) }),
   custom: fc.record({ name: fc.string() }),
 });
 
-const models = [...quirks.keys()].filter((name) => !["hangs", "silent", "slow"].includes(name));
+const models = [...demoModels.keys()].filter((name) => !["hangs", "silent", "slow"].includes(name));
 
 const anyRequest = fc.record(
   {
     model: fc.constantFrom(...models),
-    messages: mostly(fc.array(anyMessage)),
-    tools: mostly(fc.array(anyTool)),
-    tool_choice: mostly(fc.constantFrom("required", "none", "auto")),
-    response_format: mostly(
+    messages: usually(fc.array(anyMessage)),
+    tools: usually(fc.array(anyTool)),
+    tool_choice: usually(fc.constantFrom("required", "none", "auto")),
+    response_format: usually(
       fc.record({
         type: fc.constantFrom("json_schema", "json_object", "text"),
-        json_schema: mostly(fc.record({ name: fc.string(), schema: mostly(anySchema) })),
+        json_schema: usually(fc.record({ name: fc.string(), schema: usually(anySchema) })),
       }),
     ),
-    max_tokens: mostly(fc.integer()),
-    n: mostly(fc.integer({ max: 4 })),
-    prompt_cache_key: value,
+    max_tokens: usually(fc.integer()),
+    n: usually(fc.integer({ max: 4 })),
+    prompt_cache_key: anyValue,
   },
   { requiredKeys: ["model", "messages"] },
 );
 
-describe("streams", () => {
-  test("chunks come at the pace that was set", async () => {
-    const paced = await startDemo({ paceMs: 20 });
+describe("the demo server", () => {
+  test("streams chunks at the configured pace", async () => {
+    const pacedServer = await startDemoServer({ paceMs: 20 });
     try {
-      const body = says("Hello", { stream: true, reasoning_effort: "none", max_tokens: 6 });
-      const begun = performance.now();
+      const body = buildRequest("Hello", {
+        stream: true,
+        reasoning_effort: "none",
+        max_tokens: 6,
+      });
+      const startTime = performance.now();
       await (
-        await fetch(`${paced.url}/chat/completions`, { method: "POST", body: JSON.stringify(body) })
+        await fetch(`${pacedServer.url}/chat/completions`, {
+          method: "POST",
+          body: JSON.stringify(body),
+        })
       ).text();
-      expect(performance.now() - begun).toBeGreaterThan(80);
+      expect(performance.now() - startTime).toBeGreaterThan(80);
     } finally {
-      await paced.close();
+      await pacedServer.close();
     }
   });
 
   test.each(["clean", "slow", "hangs", "silent", "keeps-open"])(
-    "a client that leaves %s stops it at once",
+    "stops the reply of %s if the client disconnects",
     async (model) => {
-      const own = await startDemo({ paceMs: 5 });
+      const server = await startDemoServer({ paceMs: 5 });
       try {
-        const leaving = new AbortController();
-        const asking = fetch(`${own.url}/chat/completions`, {
+        const abortController = new AbortController();
+        const responseText = fetch(`${server.url}/chat/completions`, {
           method: "POST",
-          body: JSON.stringify(says("long 500", { model, stream: true })),
-          signal: leaving.signal,
+          body: JSON.stringify(buildRequest("long 500", { model, stream: true })),
+          signal: abortController.signal,
         }).then(async (response) => response.text());
-        await expect.poll(() => own.requests.at(-1)?.body).toBeDefined();
-        expect(own.requests.at(-1)?.state).toBe("open");
-        leaving.abort();
-        await expect(asking).rejects.toThrow("aborted");
+        await expect.poll(() => server.requests.at(-1)?.body).toBeDefined();
+        expect(server.requests.at(-1)?.state).toBe("open");
+        abortController.abort();
+        await expect(responseText).rejects.toThrow("aborted");
         await expect
-          .poll(() => own.requests.at(-1)?.state, { timeout: 5000, interval: 5 })
-          .toBe("left");
+          .poll(() => server.requests.at(-1)?.state, { timeout: 5000, interval: 5 })
+          .toBe("disconnected");
       } finally {
-        await own.close();
+        await server.close();
       }
     },
   );
 
-  test("close ends open streams at once", async () => {
-    const own = await startDemo();
-    const response = await fetch(`${own.url}/chat/completions`, {
+  test("ends open streams when it is closed", async () => {
+    const server = await startDemoServer();
+    const response = await fetch(`${server.url}/chat/completions`, {
       method: "POST",
-      body: JSON.stringify(says("long 500", { model: "slow", stream: true })),
+      body: JSON.stringify(buildRequest("long 500", { model: "slow", stream: true })),
     });
-    const begun = performance.now();
-    await own.close();
-    expect(performance.now() - begun).toBeLessThan(5000);
+    const startTime = performance.now();
+    await server.close();
+    expect(performance.now() - startTime).toBeLessThan(5000);
     await expect(response.text()).rejects.toThrow("terminated");
   });
 
-  test("what was asked can be looked at, up to a bound", async () => {
-    const own = await startDemo();
+  test("records the last requests up to a limit", async () => {
+    const server = await startDemoServer();
     try {
       for (let at = 0; at < 60; at++)
         await (
-          await fetch(`${own.url}/chat/completions`, {
+          await fetch(`${server.url}/chat/completions`, {
             method: "POST",
             headers: { "x-number": String(at) },
-            body: JSON.stringify(says(`Hello ${at}`, { tools: [shell] })),
+            body: JSON.stringify(buildRequest(`Hello ${at}`, { tools: [shell] })),
           })
         ).text();
-      expect(own.requests).toHaveLength(50);
-      expect(own.requests.at(-1)).toMatchObject({
+      expect(server.requests).toHaveLength(50);
+      expect(server.requests.at(-1)).toMatchObject({
         method: "POST",
         path: "/v1/chat/completions",
         headers: { "x-number": "59" },
@@ -237,25 +249,25 @@ describe("streams", () => {
         state: "ended",
       });
     } finally {
-      await own.close();
+      await server.close();
     }
   });
 });
 
-describe("everything else", () => {
-  test("embeddings are the same for the same text, near for a similar one, far for another", async () => {
+describe("the other routes of the demo server", () => {
+  test("return equal embeddings for equal inputs, near ones for similar inputs and distant ones for others", async () => {
     const input = ["the cat sat down", "the cat sat", "markets fell sharply"];
     const reply = await (await postJson("/embeddings", { model: "clean", input })).json();
-    const [one = [], near = [], far = []] = (reply as { data: { embedding: number[] }[] }).data.map(
-      ({ embedding }) => embedding,
-    );
+    const [one = [], near = [], distant = []] = (
+      reply as { data: { embedding: number[] }[] }
+    ).data.map(({ embedding }) => embedding);
     const dot = (a: number[], b: number[]) => a.reduce((sum, x, at) => sum + x * (b[at] ?? 0), 0);
     expect(dot(one, one)).toBeCloseTo(1, 4);
-    expect(dot(one, near)).toBeGreaterThan(dot(one, far) + 0.3);
+    expect(dot(one, near)).toBeGreaterThan(dot(one, distant) + 0.3);
     expect(await (await postJson("/embeddings", { model: "clean", input })).json()).toEqual(reply);
   });
 
-  test("embeddings come in base64 and in other sizes", async () => {
+  test("return embeddings in base64 and with the requested dimensions", async () => {
     const body = { model: "clean", input: "a", dimensions: 8, encoding_format: "base64" };
     const { data } = (await (await postJson("/embeddings", body)).json()) as {
       data: { embedding: string }[];
@@ -263,7 +275,7 @@ describe("everything else", () => {
     expect(Buffer.from(data[0]?.embedding ?? "", "base64")).toHaveLength(32);
   });
 
-  test("speech is a WAV file", async () => {
+  test("return speech as a WAV file", async () => {
     const response = await postJson("/audio/speech", { model: "clean", input: "Hello" });
     expect(response.headers.get("content-type")).toBe("audio/wav");
     const wav = Buffer.from(await response.arrayBuffer());
@@ -271,7 +283,7 @@ describe("everything else", () => {
     expect(wav.readUInt32LE(4)).toBe(wav.length - 8);
   });
 
-  test("a generated image is a PNG", async () => {
+  test("return a generated image as a PNG", async () => {
     const response = await postJson("/images/generations", { model: "clean", prompt: "a", n: 2 });
     const { data } = (await response.json()) as { data: { b64_json: string }[] };
     expect(data).toHaveLength(2);
@@ -285,33 +297,33 @@ describe("everything else", () => {
   function upload(size: number, more: Record<string, string> = {}): FormData {
     const form = new FormData();
     form.set("model", "clean");
-    for (const [name, value] of Object.entries(more)) form.set(name, value);
+    for (const [name, anyValue] of Object.entries(more)) form.set(name, anyValue);
     form.set("file", new Blob([Buffer.alloc(size, "\r\n--")]), "a.wav");
     return form;
   }
 
-  test("an upload is counted to the byte", async () => {
+  test("report the exact size of an upload", async () => {
     const response = await post("/audio/transcriptions", upload(3_000_001));
     expect(await response.json()).toEqual({
-      text: "The demo got a.wav with 3000001 bytes. It cannot listen to it.",
+      text: "The demo received a.wav with 3000001 bytes. It cannot understand speech.",
     });
     const text = await post("/audio/translations", upload(5, { response_format: "text" }));
     expect(await text.text()).toMatch(/5 bytes/);
   });
 
-  test("an edited image is a picture again", async () => {
+  test("return an edited image", async () => {
     const response = await post("/images/edits", upload(10, { prompt: "greener" }));
     expect(await response.json()).toMatchObject({ data: [{ b64_json: expect.any(String) }] });
   });
 
-  test("an upload without a model, or that is none, is refused", async () => {
+  test("reject an upload without a model and a body that is not a form", async () => {
     const form = new FormData();
     form.set("file", new Blob(["x"]), "a.wav");
     expect((await post("/audio/transcriptions", form)).status).toBe(404);
     expect((await postJson("/audio/transcriptions", {})).status).toBe(400);
   });
 
-  test("an upload is read the same however it is cut", () => {
+  test("parse a form identically, however its bytes are split", () => {
     const body = Buffer.from(
       '--b\r\ncontent-disposition: form-data; name="model"\r\n\r\nclean\r\n--b\r\n' +
         'content-disposition: form-data; name="empty"; filename="e"\r\n\r\n\r\n--b\r\n' +
@@ -319,18 +331,18 @@ describe("everything else", () => {
     );
     fc.assert(
       fc.property(fc.array(fc.nat(body.length), { maxLength: 20 }), (cuts) => {
-        const upload = new Multipart("b");
-        const places = [0, ...cuts.toSorted((one, other) => one - other), body.length];
-        places.slice(1).forEach((end, at) => upload.push(body.subarray(places[at], end)));
+        const upload = new MultipartParser("b");
+        const positions = [0, ...cuts.toSorted((one, other) => one - other), body.length];
+        positions.slice(1).forEach((end, at) => upload.push(body.subarray(positions[at], end)));
         expect([...upload.fields]).toEqual([["model", "clean"]]);
         expect(upload.files).toEqual([
-          { field: "empty", filename: "e", size: 0, checksum: 0, beginning: Buffer.alloc(0) },
+          { field: "empty", filename: "e", size: 0, checksum: 0, firstBytes: Buffer.alloc(0) },
           {
             field: "file",
             filename: "f",
             size: 10,
             checksum: crc32("12\r\n--3456"),
-            beginning: Buffer.from("12\r\n--3456"),
+            firstBytes: Buffer.from("12\r\n--3456"),
           },
         ]);
       }),

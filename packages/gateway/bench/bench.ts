@@ -1,22 +1,22 @@
 import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
-import { goalsOf, type MeasuredLoad } from "./goals.ts";
-import { printGoals, milliseconds, printTable, times } from "../../../bench/report.ts";
+import { evaluateGoals, type MeasuredLoad } from "./goals.ts";
+import { printGoals, formatMs, printTable, formatRatio } from "../../../bench/report.ts";
 import type { LoadOrder } from "./load.ts";
-import { loadOfOthers, machine } from "../../../bench/machine.ts";
-import { openFilesLimit } from "../../../bench/measure.ts";
+import { describeLoad, machineDescription } from "../../../bench/machine.ts";
+import { readOpenFilesLimit } from "../../../bench/measure.ts";
 import { measureMemory, printMemory, type MemoryRow } from "./memory.ts";
-import { guardedWorkshop } from "../../../bench/processes.ts";
+import { createBenchEnvironment } from "../../../bench/processes.ts";
 import { printLoad, summarize, type Row, type Summary } from "./report.ts";
-import { setStage, type Stage } from "./stage.ts";
+import { startBenchProcesses, type BenchProcesses } from "./bench-processes.ts";
 import { measureStart, printStart, type StartRow } from "./start.ts";
 import { startTarget, targets, type RunningTarget, type Target } from "./targets.ts";
 
 /*
  * npm run bench:gateway [-- --quick] [-- --only NAME,…] [-- --json FILE]
  *
- * A measurement, not a test: it says which goals are met and ends with 0 either way; with 1 if a stream was not handed
- * on whole. Names for --only: flat, paced, memory, start, and the targets. All traffic stays on this machine.
+ * A measurement, not a test: it prints which goals are met and exits with 0 either way; with 1 if a stream was not forwarded
+ * completely. Names for --only: flat, paced, memory, start, and the targets. All traffic stays on this machine.
  */
 
 const { values: options } = parseArgs({
@@ -51,8 +51,8 @@ const pace = 40;
 const title = { text: "Text", tools: "Tool calls" };
 const sections = ["flat", "paced", "memory", "start"] as const;
 const { wanted, chosen } = choose(options.only?.split(",") ?? []);
-/** A target that failed is left out from then on. */
-let contestants = chosen;
+/** Targets that have failed are removed. */
+let activeTargets = chosen;
 const notes: string[] = [];
 const failures: string[] = [];
 
@@ -60,42 +60,63 @@ if (process.platform !== "linux") {
   console.error("The bench reads processor time and memory from /proc: it needs Linux.");
   process.exit(1);
 }
-console.log(`${machine}${options.quick ? ", quick run: fewer and shorter rounds" : ""}`);
+console.log(`${machineDescription}${options.quick ? ", quick run: fewer and shorter rounds" : ""}`);
 console.log(
-  "Medians of interleaved rounds and ratios of medians; ± is half the distance of the quartiles. Lower is better.",
+  "Medians of interleaved rounds and ratios of medians; ± is half the interquartile range. Lower is better.",
 );
 
-const load = loadOfOthers();
-if (load !== undefined) notes.push(`other programs were at work (${load} at the start)`);
+const load = describeLoad();
+if (load !== undefined) notes.push(`other programs were running (${load} at the start)`);
 
-const begun = performance.now();
-const workshop = guardedWorkshop((effort.limit + 30) * 1000);
+const startedAt = performance.now();
+const environment = createBenchEnvironment((effort.limit + 30) * 1000);
 
 try {
-  const stage = await setStage(workshop);
-  const loads = await measureLoads(stage);
-  const stops = heldStreams();
+  const processes = await startBenchProcesses(environment);
+  const loads = await measureLoads(processes);
+  const stops = listStreamCounts();
   const memory = wanted.has("memory")
-    ? await measureMemory(workshop, stage, contestants, { ...effort.memory, stops }, leaveOut)
+    ? await measureMemory(
+        environment,
+        processes,
+        activeTargets,
+        { ...effort.memory, stops },
+        skipTarget,
+      )
     : [];
   if (memory.length > 0) printMemory(memory, stops);
   const start = wanted.has("start")
-    ? await measureStart(workshop, contestants, stage.upstreamPort, effort.start.rounds, leaveOut)
+    ? await measureStart(
+        environment,
+        activeTargets,
+        processes.upstreamPort,
+        effort.start.rounds,
+        skipTarget,
+      )
     : [];
   if (start.length > 0) printStart(start);
 
-  const goals = goalsOf(loads, memory, start);
+  const goals = evaluateGoals(loads, memory, start);
   printSummary(loads, memory, start);
   for (const note of notes) console.log(`  Note: ${note}`);
   for (const failure of failures) console.log(`  FAILED: ${failure}`);
-  console.log(`\nGoals (after ${((performance.now() - begun) / 1000).toFixed(0)} s)`);
+  console.log(`\nGoals (after ${((performance.now() - startedAt) / 1000).toFixed(0)} s)`);
   printGoals(goals);
-  const figures = { machine, quick: options.quick, loads, memory, start, goals, notes, failures };
+  const figures = {
+    machine: machineDescription,
+    quick: options.quick,
+    loads,
+    memory,
+    start,
+    goals,
+    notes,
+    failures,
+  };
   if (options.json !== undefined)
     writeFileSync(options.json, `${JSON.stringify(figures, null, 2)}\n`);
   if (failures.length > 0) process.exitCode = 1;
 } finally {
-  workshop.close();
+  environment.close();
 }
 
 function choose(only: readonly string[]) {
@@ -105,7 +126,7 @@ function choose(only: readonly string[]) {
   const unknown = only.find((name) => !isSection(name) && !isTarget(name));
   if (unknown !== undefined)
     throw new Error(
-      `--only ${unknown}: known are ${[...sections, ...targets.map(({ name }) => name)].join(", ")}`,
+      `--only ${unknown}: must be one of ${[...sections, ...targets.map(({ name }) => name)].join(", ")}`,
     );
   const named = targets.filter(({ name }) => only.includes(name));
   const floors = new Set(named.map(({ floor }) => floor));
@@ -117,34 +138,34 @@ function choose(only: readonly string[]) {
   };
 }
 
-async function measureLoads(stage: Stage): Promise<MeasuredLoad[]> {
+async function measureLoads(processes: BenchProcesses): Promise<MeasuredLoad[]> {
   const { flat, paced } = effort;
   const loads: MeasuredLoad[] = [];
   if (!wanted.has("flat") && !wanted.has("paced")) return loads;
-  const running = await startAll(stage);
+  const running = await startAll(processes);
   const flatOut = (kind: "text" | "tools", duration: number): Load => ({
     shape: { kind, chunks: 1000, pace: 0 },
     streams: 20,
     run: { mode: "flat", duration },
   });
-  // All that runs in Node is compiled as it runs.
-  for (const kind of flat.kinds) await playRounds(stage, running, flatOut(kind, flat.warmUp), 1);
+  // Warm-up, so that everything in Node is compiled.
+  for (const kind of flat.kinds) await runRounds(processes, running, flatOut(kind, flat.warmUp), 1);
   for (const kind of wanted.has("flat") ? flat.kinds : []) {
     const load = flatOut(kind, flat.duration);
-    const summaries = await playRounds(stage, running, load, flat.rounds);
+    const summaries = await runRounds(processes, running, load, flat.rounds);
     printLoad(`${title[kind]}: 20 streams flat out, ${flat.rounds} rounds`, summaries);
     loads.push({ name: `flat ${kind}`, summaries });
   }
   for (const kind of wanted.has("paced") ? paced.kinds : []) {
     const { ramp, window, rounds } = paced;
-    // Long enough for a slow start; what is left after the window comes at once.
+    // Long enough for a slow start; the rest after the window is sent immediately.
     const chunks = Math.ceil((ramp + window + 4000) / pace);
     const load: Load = {
       shape: { kind, chunks, pace },
       streams: 200,
       run: { mode: "paced", ramp, window },
     };
-    const summaries = await playRounds(stage, running, load, rounds);
+    const summaries = await runRounds(processes, running, load, rounds);
     const rate = 1000 / pace;
     printLoad(
       `${title[kind]}: 200 streams of ${rate} chunks a second, ${rounds} rounds`,
@@ -152,59 +173,59 @@ async function measureLoads(stage: Stage): Promise<MeasuredLoad[]> {
     );
     loads.push({ name: `paced ${kind}`, summaries });
   }
-  for (const { started } of running) await workshop.stop(started);
+  for (const { started } of running) await environment.stop(started);
   return loads;
 }
 
-async function startAll(stage: Stage): Promise<RunningTarget[]> {
+async function startAll(processes: BenchProcesses): Promise<RunningTarget[]> {
   const running: RunningTarget[] = [];
-  for (const target of contestants) {
+  for (const target of activeTargets) {
     try {
-      running.push(await startTarget(workshop, target, stage.upstreamPort));
+      running.push(await startTarget(environment, target, processes.upstreamPort));
     } catch (error) {
-      leaveOut(target, error);
+      skipTarget(target, error);
     }
   }
   return running;
 }
 
-/** In turns, and every second round backwards: whatever slows the machine down for a while slows down all. */
-async function playRounds(
-  stage: Stage,
+/** Runs the targets in turns, every other round in reverse: temporary slowdowns of the machine affect all targets. */
+async function runRounds(
+  processes: BenchProcesses,
   running: readonly RunningTarget[],
   load: Load,
   rounds: number,
 ): Promise<Summary[]> {
   const rows = new Map<RunningTarget, Row>(
-    running.map((one) => [one, { target: one.target, rounds: [] }]),
+    running.map((each) => [each, { target: each.target, rounds: [] }]),
   );
   for (let round = 0; round < rounds; round += 1) {
     for (const one of round % 2 === 0 ? running : running.toReversed()) {
-      if (!contestants.includes(one.target)) continue;
+      if (!activeTargets.includes(one.target)) continue;
       try {
-        rows.get(one)?.rounds.push(await stage.play(one, load));
+        rows.get(one)?.rounds.push(await processes.runLoad(one, load));
       } catch (error) {
-        leaveOut(one.target, error);
+        skipTarget(one.target, error);
       }
     }
   }
-  return summarize([...rows.values()].filter(({ target }) => contestants.includes(target)));
+  return summarize([...rows.values()].filter(({ target }) => activeTargets.includes(target)));
 }
 
-/** A stream needs a file for each of its two ends at the target. */
-function heldStreams(): number[] {
-  const most = Math.floor((openFilesLimit() - 200) / 2);
+/** Each stream needs two file descriptors at the target. */
+function listStreamCounts(): number[] {
+  const most = Math.floor((readOpenFilesLimit() - 200) / 2);
   const stops = effort.memory.stops.filter((count) => count <= most);
   if (stops.length === effort.memory.stops.length) return stops;
-  notes.push(`only ${most} streams can be held open here: ulimit -n is ${openFilesLimit()}`);
+  notes.push(`only ${most} streams can be open at a time: ulimit -n is ${readOpenFilesLimit()}`);
   return [...stops, most];
 }
 
-function leaveOut(target: Target, error: unknown): void {
+function skipTarget(target: Target, error: unknown): void {
   const why = `${target.title}: ${error instanceof Error ? error.message : String(error)}`;
-  if (target.optional === true) notes.push(`left out: ${why}`);
+  if (target.optional === true) notes.push(`skipped: ${why}`);
   else failures.push(why);
-  contestants = contestants.filter((contestant) => contestant !== target);
+  activeTargets = activeTargets.filter((active) => active !== target);
 }
 
 function printSummary(
@@ -213,7 +234,7 @@ function printSummary(
   start: readonly StartRow[],
 ): void {
   printTable(
-    "In short: CPU per chunk and memory per stream as multiples of the byte pipe's, lag (p50) and start in ms",
+    "Summary: CPU per chunk and memory per stream as multiples of the byte pipe, lag (p50) and start in ms",
     [
       "",
       ...loads.map(({ name }) => name),
@@ -221,17 +242,15 @@ function printSummary(
       "memory",
       "start",
     ],
-    contestants.map((target) => {
+    activeTargets.map((target) => {
       const summaries = loads.map(({ summaries }) =>
         summaries.find((summary) => summary.target === target.name),
       );
       return [
         target.title,
-        ...summaries.map((summary) => times(summary?.timesPipe)),
-        ...summaries.map((summary) =>
-          summary === undefined ? "–" : milliseconds(summary.lag.p50),
-        ),
-        times(memory.find((row) => row.target === target)?.timesPipe),
+        ...summaries.map((summary) => formatRatio(summary?.timesPipe)),
+        ...summaries.map((summary) => (summary === undefined ? "–" : formatMs(summary.lag.p50))),
+        formatRatio(memory.find((row) => row.target === target)?.timesPipe),
         start.find((row) => row.target === target)?.healthy.toFixed(0) ?? "–",
       ];
     }),

@@ -1,26 +1,26 @@
 import { Agent, createServer, request, type IncomingMessage, type ServerResponse } from "node:http";
 
 /*
- * The floor: what any proxy in Node must do. It looks at nothing and hands bytes on, in both directions.
+ * The baseline: the minimum work of any proxy in Node. Forwards bytes in both directions without parsing.
  * byte-pipe.ts node:http|undici PORT UPSTREAM_PORT
  */
 
 const [client, port, upstreamPort] = process.argv.slice(2);
-const handOn = client === "undici" ? await pipeOverUndici() : pipeOverHttp();
+const forward = client === "undici" ? await pipeOverUndici() : pipeOverHttp();
 
 const server = createServer((incoming, outgoing) => {
   if (incoming.url === "/healthz") outgoing.end("ok");
-  else handOn(incoming, outgoing);
+  else forward(incoming, outgoing);
 });
 server.listen({ port: Number(port), host: "127.0.0.1", backlog: 4096 });
 process.on("SIGTERM", () => process.exit());
 
-type HandOn = (incoming: IncomingMessage, outgoing: ServerResponse) => void;
+type ForwardRequest = (incoming: IncomingMessage, outgoing: ServerResponse) => void;
 
-function pipeOverHttp(): HandOn {
+function pipeOverHttp(): ForwardRequest {
   const agent = new Agent({ keepAlive: true, maxFreeSockets: Infinity });
   return (incoming, outgoing) => {
-    const asked = request(
+    const upstreamRequest = request(
       {
         host: "127.0.0.1",
         port: upstreamPort,
@@ -34,13 +34,13 @@ function pipeOverHttp(): HandOn {
         answer.pipe(outgoing);
       },
     );
-    asked.on("error", () => outgoing.destroy());
-    outgoing.on("close", () => asked.destroy());
-    incoming.pipe(asked);
+    upstreamRequest.on("error", () => outgoing.destroy());
+    outgoing.on("close", () => upstreamRequest.destroy());
+    incoming.pipe(upstreamRequest);
   };
 }
 
-async function pipeOverUndici(): Promise<HandOn> {
+async function pipeOverUndici(): Promise<ForwardRequest> {
   const { Agent } = await import("undici");
   const agent = new Agent({ connections: null });
   const origin = `http://127.0.0.1:${upstreamPort}`;
@@ -52,7 +52,7 @@ async function pipeOverUndici(): Promise<HandOn> {
         onRequestStart(controller) {
           outgoing.on("drain", () => controller.resume());
           outgoing.on("close", () => {
-            if (!outgoing.writableFinished) controller.abort(new Error("the client left"));
+            if (!outgoing.writableFinished) controller.abort(new Error("the client disconnected"));
           });
         },
         onResponseStart(_controller, status, headers) {
@@ -68,7 +68,7 @@ async function pipeOverUndici(): Promise<HandOn> {
   };
 }
 
-/** Without the fields that belong to one connection. */
+/** Removes the headers that belong to a single connection. */
 function endToEnd<Headers extends object>(headers: Headers): Headers {
   const hopByHop = ["host", "connection", "keep-alive"];
   return Object.fromEntries(

@@ -2,34 +2,34 @@ import { on } from "node:events";
 import { statSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import type { Building } from "./chats/build.ts";
-import { ask } from "./chats/ask.ts";
-import { readingCases, writingCases, type Case } from "./chats/cases.ts";
-import { planted, type Library } from "./chats/library.ts";
-import { inRounds, p95, printTimed, type Timed } from "./chats/rounds.ts";
+import type { BuildProgress } from "./chats/build.ts";
+import { sendTimed } from "./chats/timed-request.ts";
+import { readingCases, writingCases, type BenchCase } from "./chats/cases.ts";
+import { plantedTexts, type ChatLibrary } from "./chats/chat-library.ts";
+import { runInRounds, p95, printTimed, type TimedCase } from "./chats/rounds.ts";
 import {
   printGoals,
   type Goal,
-  mebibytes,
-  milliseconds,
+  formatMiB,
+  formatMs,
   printTable,
-  times,
+  formatRatio,
 } from "../../../bench/report.ts";
-import { machine, printDoubts } from "../../../bench/machine.ts";
-import { residentMemory, median } from "../../../bench/measure.ts";
+import { machineDescription, printMeasurementWarnings } from "../../../bench/machine.ts";
+import { readResidentBytes, median } from "../../../bench/measure.ts";
 import {
-  guardedWorkshop,
+  createBenchEnvironment,
   nodeCommand,
-  type Started,
+  type StartedProcess,
   nextMessage,
 } from "../../../bench/processes.ts";
 
 /*
  * npm run bench:chats [-- --chats N --messages M --rounds R --store FILE]
  *
- * A measurement, not a test: it says which goals are met and ends with 0 either way; with 1 if a reply was not what was
- * to come. It makes a store of 10,000 chats of 200 messages, which takes some minutes and 6 GB of disk, and removes it.
- * --store FILE measures on one that `chats/build.ts` has made of as many chats, changes it, and leaves it there.
+ * A measurement, not a test: it prints which goals are met and exits with 0 either way; with 1 if a reply was wrong. Creates a
+ * store of 10,000 chats of 200 messages, which takes some minutes and 6 GB of disk, and deletes it. --store FILE uses (and
+ * changes) a store of the same size that `chats/build.ts` has created.
  */
 
 const { values: options } = parseArgs({
@@ -40,27 +40,27 @@ const { values: options } = parseArgs({
     store: { type: "string" },
   },
 });
-const library: Library = { chats: count("chats", 200), messages: count("messages", 2) };
+const library: ChatLibrary = { chats: count("chats", 200), messages: count("messages", 2) };
 const rounds = count("rounds", 5);
 const goalMs = 50;
-/** Of the whole run, in milliseconds: building is nearly all of it. */
+/** Time limit of the run in milliseconds, mostly for building the store. */
 const limit = 300_000 + library.chats * library.messages * 1.5;
 
-console.log(machine);
-const begun = performance.now();
-const workshop = guardedWorkshop(limit);
-printDoubts(workshop.folder);
+console.log(machineDescription);
+const startedAt = performance.now();
+const environment = createBenchEnvironment(limit);
+printMeasurementWarnings(environment.folder);
 
 try {
-  const path = options.store ?? join(workshop.folder, "chats.db");
+  const path = options.store ?? join(environment.folder, "chats.db");
   if (options.store === undefined) await build(path);
-  console.log(`The file has ${mebibytes(statSync(path).size)} MiB.`);
-  const goals = await behindHttp(path);
+  console.log(`The file has ${formatMiB(statSync(path).size)} MiB.`);
+  const goals = await measureOverHttp(path);
   await saves(path);
-  console.log(`\nGoals (after ${((performance.now() - begun) / 1000).toFixed(0)} s)`);
+  console.log(`\nGoals (after ${((performance.now() - startedAt) / 1000).toFixed(0)} s)`);
   printGoals(goals);
 } finally {
-  workshop.close();
+  environment.close();
 }
 
 async function build(path: string): Promise<void> {
@@ -69,30 +69,30 @@ async function build(path: string): Promise<void> {
   const building = performance.now();
   const seconds = () => (performance.now() - building) / 1000;
   const file = nodeCommand(import.meta.resolve("./chats/build.ts"), path, chats, messages);
-  const builder = workshop.start("build", file, { ipc: true });
+  const builder = environment.start("build", file, { ipc: true });
   const ended = new AbortController();
   builder.child.once("exit", () =>
-    ended.abort(new Error(`the store was not made:\n${builder.log()}`)),
+    ended.abort(new Error(`the store could not be created:\n${builder.log()}`)),
   );
-  let lastSaid = 0;
-  for await (const [told] of on(builder.child, "message", { signal: ended.signal })) {
-    const { chats: made, isDone } = told as Building;
+  let lastReportAt = 0;
+  for await (const [message] of on(builder.child, "message", { signal: ended.signal })) {
+    const { chats: builtCount, isDone } = message as BuildProgress;
     if (isDone) break;
-    if (seconds() - lastSaid < 15) continue;
-    lastSaid = seconds();
-    const left = (seconds() / made) * (chats - made);
-    console.log(`  ${made.toLocaleString("en")} of ${all} chats, ${left.toFixed(0)} s to go`);
+    if (seconds() - lastReportAt < 15) continue;
+    lastReportAt = seconds();
+    const left = (seconds() / builtCount) * (chats - builtCount);
+    console.log(`  ${builtCount.toLocaleString("en")} of ${all} chats, ${left.toFixed(0)} s to go`);
   }
   const rate = (chats * messages) / seconds();
   console.log(
-    `Made ${all} chats of ${messages} messages in ${seconds().toFixed(0)} s: ${rate.toFixed(0)} messages a second.`,
+    `Created ${all} chats of ${messages} messages in ${seconds().toFixed(0)} s: ${rate.toFixed(0)} messages a second.`,
   );
-  await workshop.stop(builder);
+  await environment.stop(builder);
 }
 
-async function behindHttp(path: string): Promise<Goal[]> {
+async function measureOverHttp(path: string): Promise<Goal[]> {
   const starting = performance.now();
-  const gateway = workshop.start(
+  const gateway = environment.start(
     "gateway",
     nodeCommand(import.meta.resolve("../check/measured-gateway.ts")),
     {
@@ -101,30 +101,38 @@ async function behindHttp(path: string): Promise<Goal[]> {
   );
   gateway.child.send({ toml: config(path) });
   const { url } = (await nextMessage(gateway)) as { url: string };
-  await ask({ url: `${url}/api/chats?limit=1` });
+  await sendTimed({ url: `${url}/api/chats?limit=1` });
   const ready = performance.now() - starting;
-  const floor = workshop.start(
+  const floor = environment.start(
     "floor",
-    nodeCommand(import.meta.resolve("./chats/floor.ts"), path),
+    nodeCommand(import.meta.resolve("./chats/baseline-server.ts"), path),
     { ipc: true },
   );
   const { url: floorUrl } = (await nextMessage(floor)) as { url: string };
 
-  const read = await inRounds(await readingCases(url, floorUrl, library), rounds);
-  const of = (group: Case["group"]) => read.filter((timed) => timed.of.group === group);
+  const read = await runInRounds(await readingCases(url, floorUrl, library), rounds);
+  const inGroup = (group: BenchCase["group"]) =>
+    read.filter((timed) => timed.benchCase.group === group);
   const title = (what: string) => `${what}, over HTTP; ${rounds} rounds, one request at a time`;
-  printTimed(title("The list"), "by key, unparsed", of("list"));
-  printTimed(title("Opening and catching up"), "by key, unparsed", [...of("open"), ...of("other")]);
-  printTimed(title("Search, the first 20 chats"), "a list of 20", of("search"));
-  await compareWithScan(floorUrl, of("search"));
-  await workshop.stop(floor);
-  const written = await inRounds(await writingCases(url, library), Math.min(rounds, 30));
+  printTimed(title("The list"), "by key, unparsed", inGroup("list"));
+  printTimed(title("Opening and catching up"), "by key, unparsed", [
+    ...inGroup("open"),
+    ...inGroup("other"),
+  ]);
+  printTimed(title("Search, the first 20 chats"), "a list of 20", inGroup("search"));
+  await compareWithScan(floorUrl, inGroup("search"));
+  await environment.stop(floor);
+  const written = await runInRounds(await writingCases(url, library), Math.min(rounds, 30));
   printTimed("Changes, over HTTP", "JSON.parse", written);
   console.log(
-    `\nThe gateway answered ${ready.toFixed(0)} ms after its start; it holds ${mebibytes(residentMemory([gateway.pid]))} MiB.`,
+    `\nThe gateway was ready ${ready.toFixed(0)} ms after its start and uses ${formatMiB(readResidentBytes([gateway.pid]))} MiB.`,
   );
-  await workshop.stop(gateway);
-  return [goalOf("list", of("list")), goalOf("open", of("open")), goalOf("search", of("search"))];
+  await environment.stop(gateway);
+  return [
+    evaluateGoal("list", inGroup("list")),
+    evaluateGoal("open", inGroup("open")),
+    evaluateGoal("search", inGroup("search")),
+  ];
 }
 
 function config(path: string): string {
@@ -142,45 +150,45 @@ api_key = "bench-key-0123456789"
 `;
 }
 
-/** The peer of a search: every text is looked at. In a part of the chats, for it takes that long. */
-async function compareWithScan(floor: string, searches: readonly Timed[]): Promise<void> {
+/** Compares searches with a scan of all texts, on a sample of the chats because it is slow. */
+async function compareWithScan(floor: string, searches: readonly TimedCase[]): Promise<void> {
   const sample = Math.min(200, library.chats);
   const rows: string[][] = [];
-  for (const word of [planted.rareWord, planted.rareChinese]) {
+  for (const word of [plantedTexts.rareWord, plantedTexts.rareChinese]) {
     const url = `${floor}/scan?chats=${sample}&words=${encodeURIComponent(word)}`;
     const took: number[] = [];
-    for (let round = 0; round < 4; round += 1) took.push((await ask({ url })).ms);
+    for (let round = 0; round < 4; round += 1) took.push((await sendTimed({ url })).ms);
     const all = (median(took.slice(1)) * library.chats) / sample;
-    const ours = searches.find(({ of }) => of.name.endsWith(word));
+    const ours = searches.find(({ benchCase }) => benchCase.name.endsWith(word));
     const p50 = median(ours?.took ?? []);
-    rows.push([word, milliseconds(p50), milliseconds(all), times(all / p50)]);
+    rows.push([word, formatMs(p50), formatMs(all), formatRatio(all / p50)]);
   }
   printTable(
-    `Search beside LIKE '%…%' over ${sample} chats, times ${library.chats / sample}`,
+    `Search compared with LIKE '%…%' over ${sample} chats, times ${library.chats / sample}`,
     ["", "search ms", "scan ms", "scan / search"],
     rows,
   );
 }
 
-function goalOf(group: string, all: readonly Timed[]): Goal {
+function evaluateGoal(group: string, all: readonly TimedCase[]): Goal {
   const sorted = all.toSorted((a, b) => p95(b.took) - p95(a.took));
   const missed = sorted.filter(({ took }) => !(p95(took) < goalMs));
-  const told = (timed: Timed) => `${timed.of.name} ${milliseconds(p95(timed.took))} ms`;
+  const format = (timed: TimedCase) => `${timed.benchCase.name} ${formatMs(p95(timed.took))} ms`;
   const { chats, messages } = library;
   return {
-    goal: `${group} under ${goalMs} ms (p95) with ${chats.toLocaleString("en")} chats of ${messages} messages`,
-    met: missed.length === 0,
+    description: `${group} under ${goalMs} ms (p95) with ${chats.toLocaleString("en")} chats of ${messages} messages`,
+    isMet: missed.length === 0,
     measured:
       missed.length === 0
-        ? `the slowest: ${sorted.slice(0, 1).map(told).join("")}`
-        : `${missed.length} of ${all.length}: ${missed.map(told).join("; ")}`,
+        ? `the slowest: ${sorted.slice(0, 1).map(format).join("")}`
+        : `${missed.length} of ${all.length}: ${missed.map(format).join("; ")}`,
   };
 }
 
-/** In a process of its own, which is the only writer by now. */
+/** Runs in a separate process, which is now the only writer. */
 async function saves(path: string): Promise<void> {
-  const args = [workshop.folder, path, library.chats, Math.min(rounds, 50)] as const;
-  const started: Started = workshop.start(
+  const args = [environment.folder, path, library.chats, Math.min(rounds, 50)] as const;
+  const started: StartedProcess = environment.start(
     "saves",
     nodeCommand(import.meta.resolve("./chats/saves.ts"), ...args),
     {
@@ -189,12 +197,12 @@ async function saves(path: string): Promise<void> {
   );
   await nextMessage(started);
   process.stdout.write(started.log());
-  await workshop.stop(started);
+  await environment.stop(started);
 }
 
 function count(name: "chats" | "messages" | "rounds", least: number): number {
   const value = Number(options[name]);
   if (Number.isInteger(value) && value >= least) return value;
-  console.error(`--${name}: expected a whole number, ${least} at the least`);
+  console.error(`--${name} must be an integer of at least ${least}`);
   return process.exit(1);
 }

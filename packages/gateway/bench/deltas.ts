@@ -1,4 +1,4 @@
-/** One stream as text, before it is framed. What a stream's end repeats holds the times at which its chunks were sent. */
+/** One stream as text, before chunked encoding. Its end repeats the deltas, including the times at which they were sent. */
 export interface WrittenStream {
   opening: string;
   chunks: string[];
@@ -6,7 +6,7 @@ export interface WrittenStream {
 }
 
 /**
- * Each delta ends in `@00012.0001234567;`: its number, so that a lost, doubled or displaced one is seen, and the
+ * Each delta ends in `@00012.0001234567;`: its number, which reveals lost, duplicate or reordered deltas, and the
  * microsecond at which it was sent.
  */
 export const stampDigits = 10;
@@ -14,7 +14,7 @@ export const numberDigits = 5;
 const stampRange = 10 ** stampDigits;
 export const noStamp = "#".repeat(stampDigits);
 
-/** The bytes that stand before the stamp of each delta, one character for each byte, as the client must find them. */
+/** The expected bytes before the stamp of each delta, one character per byte. */
 export function expectedDeltas(kind: "text" | "tools", chunks: number): string[] {
   return Array.from({ length: chunks }, (_, nth) => {
     const token = kind === "text" ? tokenAt(nth) : inJson(tokenAt(nth));
@@ -36,7 +36,7 @@ function stampText(nth: number, stamp?: number): string {
   return `@${String(nth).padStart(numberDigits, "0")}.${time};`;
 }
 
-/** Most tokens are words; every twelfth or so needs escapes or more than one byte a character. */
+/** Most tokens are words; about every twelfth needs escapes or more than one byte per character. */
 function tokenAt(nth: number): string {
   return tokens[nth % tokens.length] ?? "";
 }
@@ -67,7 +67,7 @@ export function putStamp(bytes: Buffer, at: number, stamp: number): void {
   }
 }
 
-/** Microseconds on a clock that all processes of one machine share; it starts again when the digits are used up. */
+/** Returns a clock in microseconds that all processes of one machine share. Wraps around after `stampDigits` digits. */
 export function sharedClock(): () => number {
   const offset = Number(process.hrtime.bigint()) / 1e6 - performance.now();
   return () => Math.round((performance.now() + offset) * 1000) % stampRange;

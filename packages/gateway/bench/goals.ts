@@ -9,20 +9,20 @@ export interface MeasuredLoad {
   summaries: Summary[];
 }
 
-/** The target that translates: a Responses client on a Chat upstream. */
-const translating = "translate";
-const mostCpu: Record<MeasuredLoad["name"], number> = {
+/** The target with translation: a Responses client on a Chat upstream. */
+const translatingTarget = "translate";
+const maxCpu: Record<MeasuredLoad["name"], number> = {
   "flat text": 2,
   "flat tools": 2.5,
   "paced text": 1.3,
   "paced tools": 1.3,
 };
-const mostLag = 1;
-const mostMemory = 1.2;
-const mostStart = 400;
+const maxLag = 1;
+const maxMemory = 1.2;
+const maxStart = 400;
 
-/** A goal is left out if what it needs was not measured. */
-export function goalsOf(
+/** Goals without measurements are omitted. */
+export function evaluateGoals(
   loads: readonly MeasuredLoad[],
   memory: readonly MemoryRow[],
   start: readonly StartRow[],
@@ -31,55 +31,55 @@ export function goalsOf(
     ...loads.flatMap(cpuGoal),
     ...loads.flatMap(lagGoal),
     ...memory
-      .filter(({ target }) => target.name === translating)
+      .filter(({ target }) => target.name === translatingTarget)
       .map(({ perStream, timesPipe }) => ({
-        goal: `translating, memory per stream ≤ ${mostMemory}x of the byte pipe`,
-        met: timesPipe <= mostMemory,
+        description: `translating, memory per stream ≤ ${maxMemory}x of the byte pipe`,
+        isMet: timesPipe <= maxMemory,
         measured: `${timesPipe.toFixed(2)}x, ${(perStream / 1024).toFixed(1)} KiB`,
       })),
     ...start
-      .filter(({ target }) => target.name === translating)
+      .filter(({ target }) => target.name === translatingTarget)
       .map(({ healthy, ready = healthy }) => ({
-        goal: `ready within ${mostStart} ms of the start of node, warm compile cache`,
-        met: ready <= mostStart,
+        description: `ready within ${maxStart} ms of the start of node, warm compile cache`,
+        isMet: ready <= maxStart,
         measured: `${ready.toFixed(0)} ms`,
       })),
   ];
 }
 
 function cpuGoal({ name, summaries }: MeasuredLoad): Goal[] {
-  const ours = summaryOf(summaries, translating);
-  const strictest = summaryOf(summaries, "pipe-undici");
+  const ours = findSummary(summaries, translatingTarget);
+  const strictest = findSummary(summaries, "pipe-undici");
   if (ours === undefined || Number.isNaN(ours.timesPipe)) return [];
-  const beside =
+  const comparison =
     strictest === undefined
       ? ""
       : `, ${(ours.cpu / strictest.cpu).toFixed(2)}x of the pipe over undici`;
   return [
     {
-      goal: `translating, ${name}: CPU per chunk ≤ ${mostCpu[name]}x of the byte pipe`,
-      met: ours.timesPipe <= mostCpu[name],
-      measured: `${ours.timesPipe.toFixed(2)}x${beside}`,
+      description: `translating, ${name}: CPU per chunk ≤ ${maxCpu[name]}x of the byte pipe`,
+      isMet: ours.timesPipe <= maxCpu[name],
+      measured: `${ours.timesPipe.toFixed(2)}x${comparison}`,
     },
   ];
 }
 
 function lagGoal({ name, summaries }: MeasuredLoad): Goal[] {
-  const [ours, pipe] = [translating, "pipe"].map((target) => summaryOf(summaries, target));
+  const [ours, pipe] = [translatingTarget, "pipe"].map((target) => findSummary(summaries, target));
   if (ours === undefined || pipe === undefined) return [];
   const added = ours.lag.p50 - pipe.lag.p50;
   return [
     {
-      goal: `translating, ${name}: lag p50 within ${mostLag} ms of the byte pipe`,
-      met: added <= mostLag,
+      description: `translating, ${name}: lag p50 within ${maxLag} ms of the byte pipe`,
+      isMet: added <= maxLag,
       measured:
-        `${signed(added)} ms (${ours.lag.p50.toFixed(2)} beside ${pipe.lag.p50.toFixed(2)}); ` +
-        `p99 ${ours.lag.p99.toFixed(2)} beside ${pipe.lag.p99.toFixed(2)}`,
+        `${signed(added)} ms (${ours.lag.p50.toFixed(2)} vs ${pipe.lag.p50.toFixed(2)}); ` +
+        `p99 ${ours.lag.p99.toFixed(2)} vs ${pipe.lag.p99.toFixed(2)}`,
     },
   ];
 }
 
-function summaryOf(summaries: readonly Summary[], target: string): Summary | undefined {
+function findSummary(summaries: readonly Summary[], target: string): Summary | undefined {
   return summaries.find((summary) => summary.target === target);
 }
 

@@ -1,47 +1,49 @@
 import { once } from "node:events";
 import { Agent, request, type IncomingMessage } from "node:http";
-import { cpuTime, quantile } from "../../../bench/measure.ts";
+import { readCpuTimeMs, quantile } from "../../../bench/measure.ts";
 import { expectedDeltas, sharedClock, toolName } from "./deltas.ts";
 import { StreamReader } from "./stream-reader.ts";
-import { modelOf, type StreamShape, type Wire } from "./streams.ts";
+import { formatModelName, type StreamShape, type Wire } from "./streams.ts";
 
 /*
- * The clients of the bench, a process of its own. It takes a LoadOrder from its parent, reads and checks every stream,
- * and answers with a LoadResult, or with the text of what was wrong.
+ * The clients of the benchmark, in a separate process. It receives a LoadOrder from its parent, reads and checks every
+ * stream, and sends back a LoadResult or an error message.
  */
 
 export interface LoadOrder {
   port: number;
   wire: Wire;
   headers: Record<string, string>;
-  /** What stands before the model's name, as in `up/`. */
+  /** Prefix of the model name, such as `up/`. */
   modelPrefix: string;
   shape: StreamShape;
-  /** How many streams are open at a time, or in all if they are held. */
+  /** Number of streams open at the same time; in total for held streams. */
   streams: number;
-  /** The processes whose time is taken. */
+  /** The processes whose CPU time is measured. */
   pids: readonly number[];
-  run: Run;
+  run: LoadRun;
+  /** True if the gateway stores the responses; default false. */
+  stores?: boolean;
 }
 
-export type Run =
-  /** A stream that ends is followed by a new one, for so many milliseconds. All of it counts. */
+export type LoadRun =
+  /** Every stream that ends is followed by a new one, for `duration` milliseconds. Everything counts. */
   | { mode: "flat"; duration: number }
   /**
-   * Streams start one after another within `ramp` milliseconds. What happens in a window while all are open counts;
-   * then "open" is said, and a word awaited before they are read to their end.
+   * Streams start one after another within `ramp` milliseconds. Only the window in which all are open counts; then "open"
+   * is sent, and a message awaited before they are read to their end.
    */
   | { mode: "paced"; ramp: number; window: number }
-  /** At each of these numbers of open streams "open" is said, and a word awaited before it goes on. */
+  /** At each of these numbers of open streams, "open" is sent, and a message awaited before continuing. */
   | { mode: "held"; stops: readonly number[] };
 
 export interface LoadResult {
   streams: number;
-  /** Deltas seen while the time was taken, and the time: milliseconds of processor, and on the clock. */
+  /** Deltas during the measurement; CPU time and elapsed time in milliseconds. */
   chunks: number;
   cpu: number;
   elapsed: number;
-  /** Milliseconds from the sending of each of these deltas to its arrival. */
+  /** Milliseconds between sending and receiving each of these deltas. */
   lag: Quantiles;
   /** Milliseconds from each request to the first byte of its stream. */
   firstByte: Quantiles;
@@ -54,8 +56,8 @@ export interface Quantiles {
 
 const clock = sharedClock();
 
-process.on("message", (order: LoadOrder | "go on") => {
-  if (order === "go on") return;
+process.on("message", (order: LoadOrder | "continue") => {
+  if (order === "continue") return;
   runLoad(order).then(
     (result) => process.send?.({ result }),
     (error: unknown) =>
@@ -78,9 +80,9 @@ async function runLoad(order: LoadOrder): Promise<LoadResult> {
   }
 }
 
-type Taken = Pick<LoadResult, "chunks" | "cpu" | "elapsed" | "lag">;
+type LoadMeasurement = Pick<LoadResult, "chunks" | "cpu" | "elapsed" | "lag">;
 
-const runs: Record<Run["mode"], (load: Load, order: LoadOrder) => Promise<Taken>> = {
+const runs: Record<LoadRun["mode"], (load: Load, order: LoadOrder) => Promise<LoadMeasurement>> = {
   async flat(load, { streams, run }) {
     const take = load.stopwatch();
     const until = performance.now() + (run.mode === "flat" ? run.duration : 0);
@@ -126,7 +128,7 @@ const runs: Record<Run["mode"], (load: Load, order: LoadOrder) => Promise<Taken>
         }),
       );
     for (const stop of run.stops) {
-      // Some at a time: this is about streams that are open, not about a rush of requests.
+      // In batches: this measures open streams, not a burst of requests.
       while (open.length < stop && failures.length === 0) {
         for (let nth = 0; nth < 50 && open.length < stop; nth += 1) openOne();
         while (load.firstBytes.length < open.length && failures.length === 0) await after(2);
@@ -140,7 +142,7 @@ const runs: Record<Run["mode"], (load: Load, order: LoadOrder) => Promise<Taken>
   },
 };
 
-/** The parent looks at what is open, or ends it, and then sends a word. */
+/** Waits while the parent measures the open streams or ends them. */
 async function pause(): Promise<void> {
   process.send?.("open");
   await once(process, "message");
@@ -164,12 +166,12 @@ class Load {
     this.#expected = expectedDeltas(order.shape.kind, order.shape.chunks);
   }
 
-  /** One request, read to its end; fails if anything but the whole stream came. */
+  /** Sends one request and reads its stream. Fails if the stream is not complete. */
   stream(): Promise<void> {
     const { port, wire, headers } = this.#order;
     return new Promise((resolve, reject) => {
       const started = performance.now();
-      const asked = request(
+      const clientRequest = request(
         {
           host: "127.0.0.1",
           port,
@@ -186,21 +188,21 @@ class Load {
         },
         (response) => this.#read(response, started, resolve, reject),
       );
-      asked.on("error", reject);
-      asked.end(this.#body);
+      clientRequest.on("error", reject);
+      clientRequest.end(this.#body);
     });
   }
 
-  stopwatch(): () => Taken {
+  stopwatch(): () => LoadMeasurement {
     const { pids } = this.#order;
     const before = {
       chunks: this.chunks,
-      cpu: cpuTime(pids),
+      cpu: readCpuTimeMs(pids),
       at: performance.now(),
     };
     return () => ({
       chunks: this.chunks - before.chunks,
-      cpu: cpuTime(pids) - before.cpu,
+      cpu: readCpuTimeMs(pids) - before.cpu,
       elapsed: performance.now() - before.at,
       lag: quantiles(this.lags.slice(before.chunks)),
     });
@@ -219,14 +221,14 @@ class Load {
   ): void {
     const reader = new StreamReader(this.#order.wire, this.#expected);
     let failure = "";
-    let begun = false;
+    let hasStarted = false;
     response.on("data", (bytes: Buffer) => {
       if (response.statusCode !== 200) {
         failure += bytes.toString();
         return;
       }
-      if (!begun) {
-        begun = true;
+      if (!hasStarted) {
+        hasStarted = true;
         this.firstBytes.push(performance.now() - started);
       }
       const before = reader.chunks;
@@ -245,9 +247,9 @@ class Load {
   }
 }
 
-/** About as long as a short conversation with a system prompt. */
-function requestBody({ wire, modelPrefix, shape }: LoadOrder): object {
-  const model = modelPrefix + modelOf(shape);
+/** As long as a short conversation with a system prompt. */
+function requestBody({ wire, modelPrefix, shape, stores = false }: LoadOrder): object {
+  const model = modelPrefix + formatModelName(shape);
   const question = "Write down what you see, word by word.";
   const parameters = {
     type: "object",
@@ -273,7 +275,7 @@ function requestBody({ wire, modelPrefix, shape }: LoadOrder): object {
     input: [{ type: "message", role: "user", content: [{ type: "input_text", text: question }] }],
     ...(tools ? { tools: [{ type: "function", ...tool, strict: false }] } : {}),
     stream: true,
-    store: false,
+    store: stores,
   };
 }
 

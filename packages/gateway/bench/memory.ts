@@ -1,15 +1,15 @@
-import { setTimeout as after } from "node:timers/promises";
-import { residentMemory } from "../../../bench/measure.ts";
-import type { Workshop } from "../../../bench/processes.ts";
-import { mebibytes, printTable, times } from "../../../bench/report.ts";
-import type { Stage } from "./stage.ts";
+import { setTimeout as sleep } from "node:timers/promises";
+import { readResidentBytes } from "../../../bench/measure.ts";
+import type { BenchEnvironment } from "../../../bench/processes.ts";
+import { formatMiB, printTable, formatRatio } from "../../../bench/report.ts";
+import type { BenchProcesses } from "./bench-processes.ts";
 import { startTarget, type Target } from "./targets.ts";
 
 export interface MemoryRow {
   target: Target;
-  /** Bytes held with so many streams open; the first is 0 streams, after some have come and gone. */
+  /** Memory by number of open streams; the first is 0, after a warm-up. */
   held: { streams: number; bytes: number }[];
-  /** Bytes for each stream at the largest number, and that as a multiple of the byte pipe's. */
+  /** Bytes per stream at the largest number, also as a multiple of the byte pipe. */
   perStream: number;
   timesPipe: number;
 }
@@ -17,14 +17,14 @@ export interface MemoryRow {
 export interface MemoryEffort {
   /** Numbers of streams. */
   stops: readonly number[];
-  /** Milliseconds for what a burst of requests left behind to be collected, if the target collects it at all. */
+  /** Milliseconds to wait for garbage collection after opening streams. */
   settling: number;
 }
 
-/** Each target in a process of its own that did nothing before. */
+/** Measures each target in a new process. */
 export async function measureMemory(
-  workshop: Workshop,
-  stage: Stage,
+  environment: BenchEnvironment,
+  processes: BenchProcesses,
   targets: readonly Target[],
   { stops, settling }: MemoryEffort,
   failed: (target: Target, error: unknown) => void,
@@ -32,7 +32,7 @@ export async function measureMemory(
   const rows: MemoryRow[] = [];
   for (const target of targets) {
     try {
-      const held = await heldMemory(workshop, stage, target, { stops, settling });
+      const held = await heldMemory(environment, processes, target, { stops, settling });
       const [none, most] = [held[0], held.at(-1)];
       const perStream = ((most?.bytes ?? NaN) - (none?.bytes ?? NaN)) / (most?.streams ?? NaN);
       rows.push({ target, held, perStream, timesPipe: NaN });
@@ -51,28 +51,28 @@ export function printMemory(rows: readonly MemoryRow[], stops: readonly number[]
     ["", ...[0, ...stops].map((count) => `${count} streams`), "KiB a stream", "x pipe"],
     rows.map(({ target, held, perStream, timesPipe }) => [
       target.title,
-      ...held.map(({ bytes }) => mebibytes(bytes)),
+      ...held.map(({ bytes }) => formatMiB(bytes)),
       (perStream / 1024).toFixed(1),
-      times(timesPipe),
+      formatRatio(timesPipe),
     ]),
   );
 }
 
 async function heldMemory(
-  workshop: Workshop,
-  stage: Stage,
+  environment: BenchEnvironment,
+  processes: BenchProcesses,
   target: Target,
   { stops, settling }: MemoryEffort,
 ): Promise<MemoryRow["held"]> {
-  const running = await startTarget(workshop, target, stage.upstreamPort);
+  const running = await startTarget(environment, target, processes.upstreamPort);
   try {
-    await stage.play(running, {
+    await processes.runLoad(running, {
       shape: { kind: "text", chunks: 100, pace: 0 },
       streams: 20,
       run: { mode: "flat", duration: 300 },
     });
-    const held = [{ streams: 0, bytes: residentMemory(running.pids) }];
-    await stage.play(
+    const held = [{ streams: 0, bytes: readResidentBytes(running.pids) }];
+    await processes.runLoad(
       running,
       {
         shape: { kind: "text", chunks: 20, pace: 5000 },
@@ -80,14 +80,14 @@ async function heldMemory(
         run: { mode: "held", stops },
       },
       async () => {
-        await after(settling);
+        await sleep(settling);
         const streams = stops[held.length - 1] ?? 0;
-        held.push({ streams, bytes: residentMemory(running.pids) });
-        if (streams === stops.at(-1)) stage.finishStreams();
+        held.push({ streams, bytes: readResidentBytes(running.pids) });
+        if (streams === stops.at(-1)) processes.finishStreams();
       },
     );
     return held;
   } finally {
-    await workshop.stop(running.started);
+    await environment.stop(running.started);
   }
 }

@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 /**
- * nginx from the system, otherwise Debian's package unpacked into a folder that git ignores: that needs no root, and
- * no service is started or configured.
+ * Returns the path of the system's nginx, else of Debian's package, which is unpacked into an ignored folder. That needs no
+ * root and starts no service.
  */
 export function nginxProgram(): string {
   const folder = fileURLToPath(new URL("../../../.clients/nginx", import.meta.url));
@@ -24,7 +24,7 @@ export function nginxProgram(): string {
   return unpacked;
 }
 
-/** One worker that hands on each piece as it comes, over connections that it keeps. */
+/** One worker without buffering and with keep-alive connections. */
 export function nginxConfig(folder: string, port: number, upstreamPort: number): string {
   const temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"];
   return `

@@ -4,12 +4,12 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const version = "1.15.2";
-/** With a newer @hono/node-server every stream is answered 500, "TypeError: immutable" (Portkey-AI/gateway#1389). */
+/** With a newer @hono/node-server every stream fails with 500, "TypeError: immutable" (Portkey-AI/gateway#1389). */
 const pinned = { hono: "4.9.7", "@hono/node-server": "1.13.5" };
 
 /**
- * The file that starts Portkey's gateway; fetched once, into a folder that git ignores. The pins are overrides because
- * a plain install gives the gateway a newer copy of its own.
+ * Returns the start script of Portkey's gateway, which is installed once into an ignored folder. The pins are also overrides
+ * because the gateway would otherwise get its own newer copy.
  */
 export function portkeyServer(): string {
   const folder = fileURLToPath(new URL("../../../.clients/portkey", import.meta.url));
@@ -29,7 +29,7 @@ export function portkeyServer(): string {
     ["install", "--ignore-scripts", "--no-save", "--no-package-lock", "--prefix", folder, ...quiet],
     {
       cwd: folder,
-      // What an outer npm was told about workspaces is not meant for this folder.
+      // Workspace settings of an outer npm do not apply to this folder.
       env: {
         ...process.env,
         npm_config_workspace: "",

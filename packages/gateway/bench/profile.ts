@@ -1,15 +1,15 @@
 import { readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { Workshop } from "../../../bench/processes.ts";
-import { setStage } from "./stage.ts";
+import { BenchEnvironment } from "../../../bench/processes.ts";
+import { startBenchProcesses } from "./bench-processes.ts";
 import { startTarget, targets } from "./targets.ts";
 
 /*
  * node --conditions=@deltawire/source packages/gateway/bench/profile.ts [--target translate|chat|responses|pipe]
  *   [--kind text|tools] [--paced] [--seconds 10] [--top 25] [--keep FILE.cpuprofile]
  *
- * Where one target's time goes, by functions: their own time, without what they call.
+ * Profiles one target: self time by function.
  */
 
 const { values: options } = parseArgs({
@@ -37,33 +37,33 @@ interface CallFrame {
   lineNumber: number;
 }
 
-const found = targets.find(({ name }) => name === options.target);
-if (found === undefined || found.name === "nginx") throw new Error(`no target ${options.target}`);
+const target = targets.find(({ name }) => name === options.target);
+if (target === undefined || target.name === "nginx") throw new Error(`no target ${options.target}`);
 const kind = options.kind === "tools" ? "tools" : "text";
 const milliseconds = Number(options.seconds) * 1000;
 
-const workshop = new Workshop();
+const environment = new BenchEnvironment();
 for (const signal of ["SIGINT", "SIGTERM"] as const)
   process.once(signal, () => {
-    workshop.close();
+    environment.close();
     process.exit(1);
   });
 try {
-  const folder = join(workshop.folder, "profile");
-  const stage = await setStage(workshop);
+  const folder = join(environment.folder, "profile");
+  const processes = await startBenchProcesses(environment);
   const running = await startTarget(
-    workshop,
+    environment,
     {
-      ...found,
+      ...target,
       command(place) {
-        const [node = "", ...rest] = found.command(place);
+        const [node = "", ...rest] = target.command(place);
         return [node, "--cpu-prof", "--cpu-prof-interval=200", `--cpu-prof-dir=${folder}`, ...rest];
       },
     },
-    stage.upstreamPort,
+    processes.upstreamPort,
   );
   const from = microseconds();
-  const { chunks, cpu, elapsed } = await stage.play(
+  const { chunks, cpu, elapsed } = await processes.runLoad(
     running,
     options.paced
       ? {
@@ -78,18 +78,18 @@ try {
         },
   );
   const to = microseconds();
-  await workshop.stop(running.started, 20_000);
+  await environment.stop(running.started, 20_000);
   const [file] = readdirSync(folder);
   const text = readFileSync(join(folder, file ?? ""), "utf8");
   if (options.keep !== undefined) writeFileSync(options.keep, text);
   console.log(
-    `${found.title}, ${kind}, ${options.paced ? "200 paced streams" : "20 streams flat out"}: ` +
-      `${((cpu / chunks) * 1000).toFixed(2)} µs of processor a chunk, ` +
-      `${((chunks / elapsed) * 1000).toFixed(0)} chunks a second (with the profiler on)`,
+    `${target.title}, ${kind}, ${options.paced ? "200 paced streams" : "20 streams flat out"}: ` +
+      `${((cpu / chunks) * 1000).toFixed(2)} µs of CPU per chunk, ` +
+      `${((chunks / elapsed) * 1000).toFixed(0)} chunks/s (with the profiler on)`,
   );
   printTop(JSON.parse(text) as Profile, { from, to }, chunks);
 } finally {
-  workshop.close();
+  environment.close();
 }
 
 function microseconds(): number {
@@ -101,7 +101,7 @@ function printTop(
   { from, to }: { from: number; to: number },
   chunks: number,
 ): void {
-  const frames = new Map(nodes.map(({ id, callFrame }) => [id, nameOf(callFrame)]));
+  const frames = new Map(nodes.map(({ id, callFrame }) => [id, formatFrame(callFrame)]));
   const own = new Map<string, number>();
   let at = startTime;
   samples.forEach((id, nth) => {
@@ -122,7 +122,7 @@ function printTop(
     );
 }
 
-function nameOf({ functionName, url, lineNumber }: CallFrame): string {
+function formatFrame({ functionName, url, lineNumber }: CallFrame): string {
   if (url === "") return functionName === "" ? "(anonymous, native)" : functionName;
   const file = url.replace(/^.*\/(?=packages\/|node_modules\/)/, "");
   return `${functionName === "" ? "(anonymous)" : functionName}  ${file}:${lineNumber + 1}`;

@@ -1,9 +1,9 @@
-import { milliseconds, printTable, times } from "../../../bench/report.ts";
+import { formatMs, printTable, formatRatio } from "../../../bench/report.ts";
 import type { LoadResult } from "./load.ts";
-import { median, spread } from "../../../bench/measure.ts";
+import { median, relativeQuartileRange } from "../../../bench/measure.ts";
 import type { Target } from "./targets.ts";
 
-/** What one target did under one load, round by round. */
+/** The results of one target under one load, by round. */
 export interface Row {
   target: Target;
   rounds: LoadResult[];
@@ -13,10 +13,10 @@ export interface Summary {
   target: string;
   title: string;
   rounds: number;
-  /** Milliseconds of processor for a thousand chunks. */
+  /** CPU milliseconds per 1000 chunks. */
   cpu: number;
   spread: number;
-  /** The same, as a multiple of the byte pipe's. */
+  /** `cpu` as a multiple of the byte pipe. */
   timesPipe: number;
   chunksPerSecond: number;
   /** Milliseconds. */
@@ -24,20 +24,21 @@ export interface Summary {
   lag: { p50: number; p99: number };
 }
 
-/** Medians of the rounds, and ratios of those medians. */
+/** Returns medians of the rounds, and ratios of these medians. */
 export function summarize(rows: readonly Row[]): Summary[] {
-  const cpuOf = ({ rounds }: Row) => rounds.map(({ cpu, chunks }) => (cpu / chunks) * 1000);
-  const floors = new Map(rows.map((row) => [row.target.name, median(cpuOf(row))]));
+  const cpuPerThousandChunks = ({ rounds }: Row) =>
+    rounds.map(({ cpu, chunks }) => (cpu / chunks) * 1000);
+  const floors = new Map(rows.map((row) => [row.target.name, median(cpuPerThousandChunks(row))]));
   return rows.map((row) => {
     const { target, rounds } = row;
     const of = (figure: (round: LoadResult) => number) => median(rounds.map(figure));
-    const cpu = median(cpuOf(row));
+    const cpu = median(cpuPerThousandChunks(row));
     return {
       target: target.name,
       title: target.title,
       rounds: rounds.length,
       cpu,
-      spread: spread(cpuOf(row)),
+      spread: relativeQuartileRange(cpuPerThousandChunks(row)),
       timesPipe: cpu / (floors.get(target.floor) ?? NaN),
       chunksPerSecond: of(({ chunks, elapsed }) => (chunks / elapsed) * 1000),
       firstByte: {
@@ -65,12 +66,12 @@ export function printLoad(title: string, summaries: readonly Summary[]): void {
     summaries.map(({ cpu, firstByte, lag, ...summary }) => [
       summary.title,
       `${cpu.toFixed(2)} ±${(summary.spread * 50).toFixed(0)}%`,
-      times(summary.timesPipe),
+      formatRatio(summary.timesPipe),
       summary.chunksPerSecond.toFixed(0),
-      milliseconds(firstByte.p50),
-      milliseconds(firstByte.p99),
-      milliseconds(lag.p50),
-      milliseconds(lag.p99),
+      formatMs(firstByte.p50),
+      formatMs(firstByte.p99),
+      formatMs(lag.p50),
+      formatMs(lag.p99),
     ]),
   );
 }

@@ -64,7 +64,7 @@ export function responsesTools(chunks: number): WrittenStream {
       output_index: index,
       delta,
     });
-  const whole = (stamps: readonly number[], from: number, to: number) =>
+  const completeArguments = (stamps: readonly number[], from: number, to: number) =>
     argumentsOpening +
     stamps
       .slice(from, to)
@@ -83,8 +83,8 @@ export function responsesTools(chunks: number): WrittenStream {
     });
   return {
     opening: responsesOpening(event) + added(0) + fragment(event, 0, argumentsOpening),
-    // Both calls are announced as they start and finished together, which the protocol allows: what a call's end
-    // repeats has the times of sending in it and is not known before.
+    // Calls are added when they start and finished together, which the protocol allows: the end of a call repeats its
+    // deltas with the times of sending, which are not known before.
     chunks: numbersTo(chunks).map((nth) => {
       const before =
         nth === second
@@ -94,7 +94,10 @@ export function responsesTools(chunks: number): WrittenStream {
     }),
     closing(stamps) {
       const write = eventWriter(chunks + 7);
-      const calls = [whole(stamps, 0, second), whole(stamps, second, chunks)];
+      const calls = [
+        completeArguments(stamps, 0, second),
+        completeArguments(stamps, second, chunks),
+      ];
       return (
         fragment(write, 1, argumentsClosing) +
         calls.map((text, index) => done(write, index, text)).join("") +

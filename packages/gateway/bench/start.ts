@@ -1,23 +1,23 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { median } from "../../../bench/measure.ts";
-import { answering, type Workshop } from "../../../bench/processes.ts";
+import { waitUntilReady, type BenchEnvironment } from "../../../bench/processes.ts";
 import { freePort } from "../../../test/free-port.ts";
 import { printTable } from "../../../bench/report.ts";
 import type { Target } from "./targets.ts";
 
 export interface StartRow {
   target: Target;
-  /** Milliseconds from the start of the program to the first 200: medians of the rounds. */
+  /** Milliseconds from the start of the program to the first 200, median of the rounds. */
   healthy: number;
-  /** The same for /readyz, where there is one. */
+  /** The same for /readyz, if the target has it. */
   ready: number | undefined;
   slowest: number;
 }
 
 /** Starts each target in turns. The first round fills the compile cache and is not counted. */
 export async function measureStart(
-  workshop: Workshop,
+  environment: BenchEnvironment,
   targets: readonly Target[],
   upstreamPort: number,
   rounds: number,
@@ -29,7 +29,7 @@ export async function measureStart(
   for (let round = 0; round <= rounds; round += 1) {
     for (const [target, { healthy, ready }] of times) {
       try {
-        const took = await startOnce(workshop, target, upstreamPort);
+        const took = await startOnce(environment, target, upstreamPort);
         if (round === 0) continue;
         healthy.push(took.healthy);
         if (took.ready !== undefined) ready.push(took.ready);
@@ -60,19 +60,19 @@ export function printStart(rows: readonly StartRow[]): void {
   );
 }
 
-async function startOnce(workshop: Workshop, target: Target, upstreamPort: number) {
-  const place = { folder: join(workshop.folder, "start"), port: await freePort(), upstreamPort };
+async function startOnce(environment: BenchEnvironment, target: Target, upstreamPort: number) {
+  const place = { folder: join(environment.folder, "start"), port: await freePort(), upstreamPort };
   mkdirSync(place.folder, { recursive: true });
   const command = target.command(place);
-  const begun = performance.now();
-  const started = workshop.start("start", command);
+  const startedAt = performance.now();
+  const started = environment.start("start", command);
   try {
-    await answering(started, place.port, target.health);
-    const healthy = performance.now() - begun;
+    await waitUntilReady(started, place.port, target.health);
+    const healthy = performance.now() - startedAt;
     if (target.ready === undefined) return { healthy, ready: undefined };
-    await answering(started, place.port, target.ready);
-    return { healthy, ready: performance.now() - begun };
+    await waitUntilReady(started, place.port, target.ready);
+    return { healthy, ready: performance.now() - startedAt };
   } finally {
-    await workshop.stop(started);
+    await environment.stop(started);
   }
 }

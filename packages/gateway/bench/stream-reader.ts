@@ -1,7 +1,7 @@
 import { microsecondsBetween, numberDigits, stampDigits } from "./deltas.ts";
 import type { Wire } from "./streams.ts";
 
-/** Finds the stamps in a stream of either wire, and whether it said all it should. */
+/** Finds the stamps in a stream of either wire, and checks that it is complete. */
 export class StreamReader {
   chunks = 0;
 
@@ -46,7 +46,7 @@ export class StreamReader {
     if (event.includes('.delta"')) this.#stamps(text, start, end, now, lags);
     else if (event.includes('"type":"response.completed"')) {
       this.#finished = true;
-      // The whole of it is said once more here.
+      // This event repeats all deltas.
       const repeated = event.split("@").length - 1;
       if (repeated !== this.#expected.length)
         this.#problem ??= `response.completed holds ${repeated} of ${this.#expected.length} chunks`;

@@ -2,30 +2,30 @@ import { chatText, chatTools } from "./chat-streams.ts";
 import { noStamp, type WrittenStream } from "./deltas.ts";
 import { responsesText, responsesTools } from "./responses-streams.ts";
 
-/** What a stream consists of. It travels in the model's name, so that any target hands it on. */
+/** The contents of a stream. Encoded in the model name, so that every target forwards it. */
 export interface StreamShape {
   kind: "text" | "tools";
-  /** Deltas of text, or of a call's arguments. */
+  /** Deltas of text, or of tool call arguments. */
   chunks: number;
-  /** Milliseconds between two chunks; 0 sends as fast as the reader reads. */
+  /** Milliseconds between two chunks; 0: as fast as possible. */
   pace: number;
 }
 
 export type Wire = "chat" | "responses";
 
-/** A stream ready to be sent, already in HTTP's chunked framing. */
+/** A stream ready to be sent, already in chunked encoding. */
 export interface PreparedStream {
   opening: Buffer;
-  /** One write for each chunk, with room for the time of sending. */
+  /** One write per chunk, with space for the time of sending. */
   chunks: readonly { bytes: Buffer; stampAt: number }[];
   closing(stamps: readonly number[]): Buffer;
 }
 
-export function modelOf({ kind, chunks, pace }: StreamShape): string {
+export function formatModelName({ kind, chunks, pace }: StreamShape): string {
   return `bench-${kind}-${chunks}-${pace}`;
 }
 
-export function shapeOf(model: string): StreamShape | undefined {
+export function parseModelName(model: string): StreamShape | undefined {
   const found = /bench-(text|tools)-(\d+)-(\d+)$/.exec(model);
   if (found === null) return undefined;
   const [, kind, chunks, pace] = found;

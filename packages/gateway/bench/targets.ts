@@ -1,33 +1,38 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { processTree } from "../../../bench/measure.ts";
+import { listProcessTree } from "../../../bench/measure.ts";
 import { nginxConfig, nginxProgram } from "./nginx.ts";
 import { portkeyServer } from "./portkey.ts";
-import { answering, nodeCommand, type Started, type Workshop } from "../../../bench/processes.ts";
+import {
+  waitUntilReady,
+  nodeCommand,
+  type StartedProcess,
+  type BenchEnvironment,
+} from "../../../bench/processes.ts";
 import { freePort } from "../../../test/free-port.ts";
 import type { Wire } from "./streams.ts";
 
-/** Something between the clients and the upstream. */
+/** A server between the clients and the upstream. */
 export interface Target {
   name: string;
   title: string;
-  /** What its clients speak. */
+  /** The wire of its clients. */
   wire: Wire;
-  /** The byte pipe that it is measured by: the one that carries what its upstream sends. */
+  /** The byte pipe that it is compared with, which carries the same upstream data. */
   floor: string;
   modelPrefix: string;
   headers(upstreamPort: number): Record<string, string>;
-  /** Answers 200 as soon as it runs, and as soon as it serves where that is not the same. */
+  /** Path that returns 200 once it runs; `ready` is the path for readiness, if there is another. */
   health: string;
   ready?: string;
-  /** Without it the bench goes on and says so. */
+  /** If it cannot be started, it is skipped with a note. */
   optional?: boolean;
-  /** The command; fails if it cannot be had on this machine. */
-  command(place: Place): string[];
+  /** Returns the command. Throws if it is not available on this machine. */
+  command(place: TargetAddress): string[];
 }
 
-/** Where a target works: its folder, its port and that of its upstream. */
-interface Place {
+/** The folder and the port of a target, and the port of its upstream. */
+interface TargetAddress {
   folder: string;
   port: number;
   upstreamPort: number;
@@ -35,12 +40,12 @@ interface Place {
 
 export interface RunningTarget {
   target: Target;
-  started: Started;
-  place: Place;
+  started: StartedProcess;
+  place: TargetAddress;
   pids: number[];
 }
 
-/** What Node's own server and client cost, with nothing between them. */
+/** The cost of Node's own server and client. */
 const pipe = {
   wire: "chat",
   floor: "pipe",
@@ -50,7 +55,7 @@ const pipe = {
   command: bytePipe("node:http"),
 } as const;
 
-const ours = { modelPrefix: "up/", ready: "/readyz" };
+const gatewayDefaults = { modelPrefix: "up/", ready: "/readyz" };
 
 export const targets: readonly Target[] = [
   { ...pipe, name: "pipe", title: "byte pipe, Chat" },
@@ -95,7 +100,7 @@ export const targets: readonly Target[] = [
     ...pipe,
     name: "chat",
     title: "deltawire, Chat → Chat",
-    ...ours,
+    ...gatewayDefaults,
     command: gateway("chat"),
   },
   {
@@ -103,7 +108,7 @@ export const targets: readonly Target[] = [
     name: "translate",
     title: "deltawire, Responses → Chat",
     wire: "responses",
-    ...ours,
+    ...gatewayDefaults,
     command: gateway("chat"),
   },
   {
@@ -112,25 +117,25 @@ export const targets: readonly Target[] = [
     title: "deltawire, Responses → Responses",
     wire: "responses",
     floor: "pipe-responses",
-    ...ours,
+    ...gatewayDefaults,
     command: gateway("responses"),
   },
 ];
 
 export async function startTarget(
-  workshop: Workshop,
+  environment: BenchEnvironment,
   target: Target,
   upstreamPort: number,
 ): Promise<RunningTarget> {
   const place = {
-    folder: join(workshop.folder, target.name),
+    folder: join(environment.folder, target.name),
     port: await freePort(),
     upstreamPort,
   };
   mkdirSync(place.folder, { recursive: true });
-  const started = workshop.start(target.name, target.command(place));
-  await answering(started, place.port, target.health);
-  return { target, started, place, pids: processTree(started.pid) };
+  const started = environment.start(target.name, target.command(place));
+  await waitUntilReady(started, place.port, target.health);
+  return { target, started, place, pids: listProcessTree(started.pid) };
 }
 
 function bytePipe(client: "node:http" | "undici"): Target["command"] {
@@ -138,7 +143,7 @@ function bytePipe(client: "node:http" | "undici"): Target["command"] {
     nodeCommand(import.meta.resolve("./byte-pipe.ts"), client, port, upstreamPort);
 }
 
-/** As a user would run it, with all its defaults: logs, limits and repairs are on. */
+/** With all defaults: logs, limits and repairs are on. */
 function gateway(speaks: Wire): Target["command"] {
   return ({ folder, port, upstreamPort }) => {
     const config = join(folder, "deltawire.toml");

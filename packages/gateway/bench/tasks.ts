@@ -1,16 +1,16 @@
 import { parseArgs } from "node:util";
 import { printGoals, type Goal } from "../../../bench/report.ts";
-import { machine, printDoubts } from "../../../bench/machine.ts";
-import { guardedWorkshop, nextMessage } from "../../../bench/processes.ts";
+import { machineDescription, printMeasurementWarnings } from "../../../bench/machine.ts";
+import { createBenchEnvironment, nextMessage } from "../../../bench/processes.ts";
 import { measureCatchUp } from "./tasks/catch-up.ts";
 import { measureMemory } from "./tasks/memory.ts";
-import { nodeFile, startModel, startScene } from "./tasks/scene.ts";
+import { nodeArguments, startModel, startGatewayProcess } from "./tasks/gateway-process.ts";
 import { measureThroughput } from "./tasks/throughput.ts";
 
 /*
  * npm run bench:tasks [-- --quick] [-- --only NAME,…]
  *
- * A measurement, not a test: it says which goals are met and ends with 0 either way; with 1 if a stream was not whole.
+ * A measurement, not a test: it prints which goals are met and exits with 0 either way; with 1 if a stream was not complete.
  * Names for --only: pure, log, gateway, memory. All traffic stays on this machine.
  */
 
@@ -18,7 +18,7 @@ const { values: options } = parseArgs({
   options: { quick: { type: "boolean", default: false }, only: { type: "string" } },
 });
 const sections = ["pure", "log", "gateway", "memory"] as const;
-const wanted = new Set<string>(options.only?.split(",") ?? sections);
+const selectedSections = new Set<string>(options.only?.split(",") ?? sections);
 const effort = options.quick
   ? ({
       log: 2,
@@ -39,53 +39,56 @@ if (process.platform !== "linux") {
   console.error("The bench reads memory from /proc: it needs Linux.");
   process.exit(1);
 }
-console.log(`${machine}${options.quick ? ", quick run: fewer and shorter rounds" : ""}`);
+console.log(`${machineDescription}${options.quick ? ", quick run: fewer and shorter rounds" : ""}`);
 console.log(
-  "Medians of interleaved rounds; ± is half the distance of the quartiles. Without disk and network it is processor time.",
+  "Medians of interleaved rounds; ± is half the interquartile range. Without disk and network it is CPU time.",
 );
 
-const begun = performance.now();
-const workshop = guardedWorkshop(effort.limit * 1000);
-printDoubts(workshop.folder);
+const startedAt = performance.now();
+const environment = createBenchEnvironment(effort.limit * 1000);
+printMeasurementWarnings(environment.folder);
 
 try {
   const goals: Goal[] = [];
-  if (wanted.has("pure")) {
+  if (selectedSections.has("pure")) {
     const quick = options.quick ? ["--quick"] : [];
-    goals.push(...(await ranApart("pure", "../../../tasks/bench/bench.ts", ...quick)));
+    goals.push(...(await runInProcess("pure", "../../../tasks/bench/bench.ts", ...quick)));
   }
-  if (wanted.has("log"))
-    goals.push(...(await ranApart("log", "log.ts", workshop.folder, String(effort.log))));
-  if (wanted.has("gateway") || wanted.has("memory")) goals.push(...(await behindHttp()));
-  console.log(`\nGoals (after ${((performance.now() - begun) / 1000).toFixed(0)} s)`);
+  if (selectedSections.has("log"))
+    goals.push(...(await runInProcess("log", "log.ts", environment.folder, String(effort.log))));
+  if (selectedSections.has("gateway") || selectedSections.has("memory"))
+    goals.push(...(await measureOverHttp()));
+  console.log(`\nGoals (after ${((performance.now() - startedAt) / 1000).toFixed(0)} s)`);
   printGoals(goals);
 } finally {
-  workshop.close();
+  environment.close();
 }
 
-/** A part that prints its tables and then tells its goals, in a process that did nothing else. */
-async function ranApart(name: string, file: string, ...args: string[]): Promise<Goal[]> {
-  const started = workshop.start(name, nodeFile(file, ...args), { ipc: true });
+/** Runs a part in a new process. It prints its tables and sends its goals. */
+async function runInProcess(name: string, file: string, ...args: string[]): Promise<Goal[]> {
+  const started = environment.start(name, nodeArguments(file, ...args), { ipc: true });
   const { goals } = (await nextMessage(started)) as { goals: Goal[] };
   process.stdout.write(started.log());
-  await workshop.stop(started);
+  await environment.stop(started);
   return goals;
 }
 
-async function behindHttp(): Promise<Goal[]> {
+async function measureOverHttp(): Promise<Goal[]> {
   const goals: Goal[] = [];
   const { talk, rounds } = effort.throughput;
-  const modelPort = await startModel(workshop);
-  if (wanted.has("gateway")) {
-    const scene = await startScene(workshop, "gateway", modelPort);
-    goals.push(...(await measureThroughput(scene, talk, rounds)));
-    goals.push(...(await measureCatchUp(workshop, scene, "talk-10-9990", effort.catchUp)));
-    await workshop.stop(scene.started);
+  const modelPort = await startModel(environment);
+  if (selectedSections.has("gateway")) {
+    const gatewayProcess = await startGatewayProcess(environment, "gateway", modelPort);
+    goals.push(...(await measureThroughput(gatewayProcess, talk, rounds)));
+    goals.push(
+      ...(await measureCatchUp(environment, gatewayProcess, "talk-10-9990", effort.catchUp)),
+    );
+    await environment.stop(gatewayProcess.started);
   }
-  if (wanted.has("memory")) {
-    const scene = await startScene(workshop, "idle", modelPort);
-    await measureMemory(workshop, scene, effort.idle);
-    await workshop.stop(scene.started);
+  if (selectedSections.has("memory")) {
+    const gatewayProcess = await startGatewayProcess(environment, "idle", modelPort);
+    await measureMemory(environment, gatewayProcess, effort.idle);
+    await environment.stop(gatewayProcess.started);
   }
   return goals;
 }

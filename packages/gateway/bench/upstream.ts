@@ -2,17 +2,17 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo, Socket } from "node:net";
 import { putStamp, sharedClock } from "./deltas.ts";
 import {
-  modelOf,
+  formatModelName,
   prepareStream,
-  shapeOf,
+  parseModelName,
   type PreparedStream,
   type StreamShape,
   type Wire,
 } from "./streams.ts";
 
 /*
- * The model server of the bench, a process of its own: it speaks both wires and sends what the model's name asks for.
- * It tells its parent the port it listens on. "finish" makes it send all that is left of every open stream at once.
+ * The model server of the benchmark, in a separate process. Supports both wires and sends the stream that the model name
+ * describes. Sends its port to its parent. "finish" makes it send the rest of every open stream immediately.
  */
 
 const wires: Record<string, Wire> = {
@@ -29,7 +29,7 @@ interface OpenStream {
   sent: number;
   /** When each chunk was sent. */
   stamps: number[];
-  /** The millisecond for which the next chunk is planned. */
+  /** The millisecond at which the next chunk is due. */
   due: number;
   state: "sending" | "blocked" | "ended";
 }
@@ -44,7 +44,7 @@ const server = createServer({ keepAliveTimeout: 60_000 }, (request, response) =>
   if (wire === undefined) return sendJson(response, 404, { error: { message: "no such path" } });
   readBody(request, (body) => {
     const model = String((JSON.parse(body) as { model?: unknown }).model);
-    const shape = shapeOf(model);
+    const shape = parseModelName(model);
     if (shape === undefined)
       return sendJson(response, 404, { error: { message: `no model ${model}` } });
     startStream(response, preparedStream(wire, shape), shape.pace);
@@ -69,7 +69,7 @@ function sendJson(response: ServerResponse, status: number, body: object): void 
 }
 
 function preparedStream(wire: Wire, shape: StreamShape): PreparedStream {
-  const name = `${wire} ${modelOf(shape)}`;
+  const name = `${wire} ${formatModelName(shape)}`;
   const found = prepared.get(name) ?? prepareStream(wire, shape);
   prepared.set(name, found);
   return found;
@@ -97,7 +97,7 @@ function startStream(response: ServerResponse, prepared: PreparedStream, pace: n
     "content-type": "text/event-stream; charset=utf-8",
     "transfer-encoding": "chunked",
   });
-  // The chunks are framed already and go straight to the socket: node:http would write each one in three pieces.
+  // The chunks are already encoded and written directly to the socket: node:http would write each in three parts.
   socket.cork();
   response.flushHeaders();
   socket.write(prepared.opening);
@@ -105,7 +105,7 @@ function startStream(response: ServerResponse, prepared: PreparedStream, pace: n
   plan(stream);
 }
 
-/** Writes one chunk; false if the reader should first read what it has. */
+/** Writes one chunk. Returns false if the socket buffer is full. */
 function sendChunk(stream: OpenStream): boolean {
   const chunk = stream.prepared.chunks[stream.sent];
   if (chunk === undefined) return true;
@@ -118,7 +118,7 @@ function sendChunk(stream: OpenStream): boolean {
   return stream.socket.write(bytes);
 }
 
-/** After a chunk: the end, or the next chunk once the socket takes it. */
+/** After a chunk: ends the stream, or schedules the next chunk once the socket is writable. */
 function proceed(stream: OpenStream, writable: boolean): void {
   if (stream.sent === stream.prepared.chunks.length) return end(stream);
   if (writable) return plan(stream);
@@ -148,7 +148,7 @@ function plan(stream: OpenStream): void {
   else planAt(stream, stream.due);
 }
 
-/** Flat out: one chunk of each stream, a look at the sockets, and again. */
+/** Without pace: one chunk of each stream per turn of the event loop. */
 let flatOut: OpenStream[] = [];
 let turning = false;
 
@@ -167,7 +167,7 @@ function turn(): void {
   if (turning) setImmediate(turn);
 }
 
-/** Paced: a wheel with a slot for each millisecond, turned by one timer. */
+/** With pace: a timer wheel with a slot for each millisecond. */
 const slots: OpenStream[][] = Array.from({ length: 16_384 }, () => []);
 let turnedTo = 0;
 let planned = 0;

@@ -1,36 +1,36 @@
 /*
  * npm run attack [-- --minutes N] [--seed N] [--requests N] [--quick] [--only NAME] [--list]
- * Attacks a real gateway, in a process of its own, from all sides: upstreams that answer with anything, MCP servers that do,
- * connections that are no HTTP, requests generated from a seed for every route, and every attack that ever succeeded. Each
- * must end with a reply that a client can read: never a 500, never a hang, never a crash, never a key in a reply or in the
- * log. The gateway measures itself meanwhile: no turn of its event loop may take 200 ms of the processor, and its memory
- * stays bounded. A block is measured again, up to twice and alone, before it counts.
- *   --minutes N   how long requests are generated, after the attacks that are listed (default 2)
+ * Attacks a real gateway in a separate process: upstreams and MCP servers with arbitrary replies, connections with invalid
+ * HTTP, requests generated from a seed for every route, and every attack that ever succeeded. Each must end with a reply
+ * that a client can read: never a 500, a hang, a crash, or a key in a reply or in the log. The gateway also measures itself:
+ * no turn of its event loop may use 200 ms of processor time, and its memory must stay bounded. A block is measured again,
+ * up to twice and alone, before it counts.
+ *   --minutes N   how long requests are generated, after the listed attacks (default 2)
  *   --requests N  stop generating after N requests
- *   --seed N      the same seed generates the same (default: another one each time)
- *   --quick       leave out what takes long, and play only some variants of the others: the form of `npm test`
- *   --only NAME   only the part or the attacks whose name contains NAME
+ *   --seed N      the same seed generates the same requests (default: random)
+ *   --quick       skip slow attacks and most variants of the others, as `npm test` does
+ *   --only NAME   run only the part or the attacks whose name contains NAME
  *   --list        print the names of all attacks
- * Prints what was found with the command that repeats it; the last line counts; the exit code is 1 if anything was found.
+ * Prints each finding with the command that repeats it, and a summary. Exits with 1 if there are findings.
  */
 import { parseArgs } from "node:util";
-import type { Part } from "./attack/cases.ts";
+import type { AttackPart } from "./attack/cases.ts";
 import { Report } from "./attack/report.ts";
 import { runPart } from "./attack/run-part.ts";
-import { secretFor } from "./attack/secrets.ts";
-import { connectionsPart } from "./attack/connections.ts";
-import { knownPart } from "./attack/known/part.ts";
-import { mcpPart } from "./attack/mcp/part.ts";
-import { requestsPart } from "./attack/requests/part.ts";
-import { upstreamPart } from "./attack/upstream/part.ts";
+import { createSecret } from "./attack/secrets.ts";
+import { createConnectionsPart } from "./attack/connections.ts";
+import { createKnownPart } from "./attack/known/part.ts";
+import { createMcpPart } from "./attack/mcp/part.ts";
+import { createRequestsPart } from "./attack/requests/part.ts";
+import { createUpstreamPart } from "./attack/upstream/part.ts";
 
 const help = `Usage: npm run attack -- [--minutes N] [--requests N] [--seed N] [--quick] [--only NAME] [--list]
 
   --minutes N   how long requests are generated, after the listed attacks (default 2)
   --requests N  stop generating after N requests
   --seed N      the same seed generates the same requests and replies
-  --quick       leave out what takes long
-  --only NAME   only the part or the attacks whose name contains NAME
+  --quick       skip slow attacks and most variants of the others
+  --only NAME   run only the part or the attacks whose name contains NAME
   --list        print the names of all attacks`;
 
 const values = readOptions();
@@ -38,40 +38,49 @@ if (values.help) {
   console.log(help);
   process.exit(0);
 }
-const minutes = numberFrom("minutes", values.minutes);
-const seed = numberFrom("seed", values.seed);
-const mostRequests =
-  values.requests === undefined ? undefined : numberFrom("requests", values.requests);
+const minutes = parseNumberOption("minutes", values.minutes);
+const seed = parseNumberOption("seed", values.seed);
+const maxRequests =
+  values.requests === undefined ? undefined : parseNumberOption("requests", values.requests);
 const { only, quick } = values;
-/** Beyond this the run counts as hung. */
-const mostMinutes = minutes + 15;
+/** A longer run counts as hung. */
+const maxMinutes = minutes + 15;
 
-const token = secretFor("token of the attacker");
-const parts: Record<string, () => Promise<Part>> = {
+const token = createSecret("token of the attacker");
+const parts: Record<string, () => Promise<AttackPart>> = {
   "hostile upstreams": () =>
-    upstreamPart(token, seed, {
+    createUpstreamPart(token, seed, {
       generated: Math.ceil(minutes * 10),
       quick,
       isWanted: isWanted("hostile upstreams"),
     }),
-  "hostile MCP servers": () => mcpPart(token, isWanted("hostile MCP servers")),
-  "hostile connections": () => connectionsPart(token, isWanted("hostile connections")),
-  "known attacks": () => knownPart(token, isWanted("known attacks")),
+  "hostile MCP servers": () => createMcpPart(token, isWanted("hostile MCP servers")),
+  "hostile connections": () => createConnectionsPart(token, isWanted("hostile connections")),
+  "known attacks": () => createKnownPart(token, isWanted("known attacks")),
   "generated requests": () =>
-    requestsPart({ token, seed, minutes, requests: mostRequests, number: generatedNumber() }),
+    createRequestsPart({
+      token,
+      seed,
+      minutes,
+      requests: maxRequests,
+      number: parseGeneratedNumber(),
+    }),
 };
 
-const hung = setTimeout(() => {
-  console.log(`FAILED: not done after ${mostMinutes} minutes\n0 passed, 1 failed`);
+const hungTimer = setTimeout(() => {
+  console.log(`FAILED: not done after ${maxMinutes} minutes\n0 passed, 1 failed`);
   process.exit(1);
-}, mostMinutes * 60_000);
-const began = performance.now();
+}, maxMinutes * 60_000);
+const startedAt = performance.now();
 const report = new Report(seed);
 if (!values.list) console.log(`seed ${seed}`);
 for (const [name, start] of Object.entries(parts)) {
-  if (name === "generated requests" && !wantsGenerated()) continue;
-  const whole = await start();
-  const part = { ...whole, cases: whole.cases.filter(({ slow }) => !quick || slow !== true) };
+  if (name === "generated requests" && !includesGenerated()) continue;
+  const completePart = await start();
+  const part = {
+    ...completePart,
+    cases: completePart.cases.filter(({ slow }) => !quick || slow !== true),
+  };
   try {
     if (values.list) for (const { name } of part.cases) console.log(`${part.name}: ${name}`);
     else if (part.cases.length > 0 || part.generate !== undefined)
@@ -80,7 +89,7 @@ for (const [name, start] of Object.entries(parts)) {
     await part.close();
   }
 }
-clearTimeout(hung);
+clearTimeout(hungTimer);
 if (!values.list) {
   if (report.passed + report.findings.length === 0)
     report.fail(
@@ -88,23 +97,25 @@ if (!values.list) {
       only ?? "",
       "no attack has this name; npm run attack -- --list prints all names",
     );
-  process.exitCode = report.finish((performance.now() - began) / 1000) ? 0 : 1;
+  process.exitCode = report.finish((performance.now() - startedAt) / 1000) ? 0 : 1;
 }
 
-/** Whether an attack of a part is one of those that are asked for. */
+/** True if an attack was selected on the command line. */
 function isWanted(part: string): (name: string) => boolean {
   return (name) => only === undefined || part.includes(only) || name.includes(only);
 }
 
-/** Of a single generated request that is to be repeated. */
-function generatedNumber(): number | undefined {
+/** Returns the number of the generated request to repeat, if `--only` names one. */
+function parseGeneratedNumber(): number | undefined {
   const number = /^generated request (\d+)$/.exec(only ?? "")?.[1];
   return number === undefined ? undefined : Number(number);
 }
 
-function wantsGenerated(): boolean {
+function includesGenerated(): boolean {
   return (
-    only === undefined || "generated requests".includes(only) || generatedNumber() !== undefined
+    only === undefined ||
+    "generated requests".includes(only) ||
+    parseGeneratedNumber() !== undefined
   );
 }
 
@@ -127,7 +138,7 @@ function readOptions() {
   }
 }
 
-function numberFrom(option: string, text: string): number {
+function parseNumberOption(option: string, text: string): number {
   const number = Number(text);
   if (text.trim() !== "" && Number.isFinite(number) && number >= 0) return number;
   console.error(`--${option} must be a number, got "${text}"`);

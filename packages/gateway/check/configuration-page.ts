@@ -1,53 +1,53 @@
 /*
  * node --conditions=@deltawire/source packages/gateway/check/configuration-page.ts
- * Writes docs/configuration.md from the table of settings, the known keys of the environment and the text below.
+ * Writes docs/reference/configuration.md from the table of settings, the known keys of the environment and the text below.
  */
 import { writeFileSync } from "node:fs";
-import { knownKeys } from "../src/config/environment.ts";
-import { ConfigError } from "../src/config/problems.ts";
-import { readConfig } from "../src/config/read.ts";
+import { providerKeys } from "../src/config/provider-keys.ts";
+import { ConfigError } from "../src/config/config-problems.ts";
+import { parseConfig } from "../src/config/parse-config.ts";
 import type { Setting } from "../src/config/setting.ts";
-import { settingsOf } from "../src/config/settings.ts";
+import { getSectionSettings } from "../src/config/setting-definitions.ts";
 
-/** The page as it has to be. */
-export function configurationPage(): string {
+/** Returns the complete page. */
+export function renderConfigurationPage(): string {
   return [
-    opening,
+    introduction,
     ...sections.flatMap(({ title, section, text }) => [
       `### ${title}`,
       ...(text === undefined ? [] : [text]),
-      settingsTable(section),
+      formatSettingsTable(section),
     ]),
-    environment,
-    keysTable(),
+    providersSection,
+    formatKeysTable(),
     closing,
   ]
     .join("\n\n")
     .concat("\n");
 }
 
-/** The file that the page shows. A test reads it. */
+/** The example on the page. A test parses it. */
 export const example = `[server]
 host = "127.0.0.1"
 port = 4141
-# tokens = ["env:DELTAWIRE_TOKEN"] # needed to listen beyond this machine
+# tokens = ["env:DELTAWIRE_TOKEN"] # required to listen on addresses other than loopback
 
 [clients.editor] # a client with settings of its own
 token = "env:EDITOR_TOKEN"
-tool_calls = "whole"
+tool_calls = "complete"
 
 [upstreams.zai]
 base_url = "https://api.z.ai/api/coding/paas/v4"
 api_key = "env:ZAI_API_KEY"
 speaks = "chat" # or "responses"
 profile = "glm" # optional
-models = ["glm-4.6"] # optional; otherwise the upstream is asked
+models = ["glm-4.6"] # optional; by default fetched from the upstream
 
 [upstreams.local]
 base_url = "http://127.0.0.1:8000/v1"
 speaks = "chat"
 profile = "vllm"
-flags = { starts_inside_think = true } # what it does otherwise than its profile says
+flags = { starts_inside_think = true } # exceptions from the profile
 
 [upstreams.azure]
 base_url = "https://example.openai.azure.com/openai"
@@ -62,9 +62,9 @@ best = ["zai/glm-4.6", "local/qwen3-coder"] # tried in order, until the first by
 coder = { use = "local/qwen3-coder", context_window = 262_144 }
 priced = { use = "zai/glm-4.6", price_input = 0.6, price_cached = 0.11, price_output = 2.2 }
 
-[models.painter] # in chats it makes pictures
+[models.painter] # generates images in chats
 use = "azure/gpt-image-1"
-type = "image-gen" # known by the name too
+type = "image-gen" # guessed from the name by default
 price_image = 0.04
 options = { size = "1024x1024" }
 
@@ -72,7 +72,7 @@ options = { size = "1024x1024" }
 model = "priced"
 instructions = "You review changes to this project. Read before you judge." # or instructions_file = "reviewer.md"
 tool_groups = ["files", "shell", "tickets"]
-agents = ["librarian"] # whom it may ask for help
+agents = ["librarian"] # agents that it may call
 max_cost = 0.5
 
 [agents.librarian]
@@ -81,34 +81,34 @@ description = "Finds things on the web."
 tool_groups = ["web"]
 
 [tools.files]
-folder = "." # paths are seen from the folder of this file
+folder = "." # paths are relative to the folder of this file
 read_only = true
 
 [tools.shell]
-allow = ["@read-only", "npm run test:*"] # everything else is asked about
+allow = ["@read-only", "npm run test:*"] # all other commands need approval
 
 [mcp.tickets]
 command = "npx"
 args = ["-y", "tickets-mcp"]
 env = { TICKETS_TOKEN = "env:TICKETS_TOKEN" }
-approval = "ask once"
+approval = "ask_once"
 
-[chats] # what chats have that say nothing else
+[chats] # defaults of chats
 model = "priced" # or agent = "reviewer"
 tool_groups = ["time"]
 options = { temperature = 0.7, reasoning = { effort = "low" } }
-privacy = ["email", "key"] # masked before a model is told
+privacy = ["email", "key"] # masked before requests are sent
 
 [skills.letters]
 file = "skills/letters.md"
 when = "A letter or an e-mail is to be written." # or always = true
 
 [store]
-keep_days = 30
+retention_days = 30
 `;
 
-/** One that is refused. */
-const faulty = `[server]
+/** An invalid configuration. */
+const invalidExample = `[server]
 prot = 4141
 
 [upstreams.zai]
@@ -119,8 +119,8 @@ profile = "gml"
 best = ["zia/glm-4.6"]
 `;
 
-const folders = table(
-  ["system", "the user's folder"],
+const folders = formatTable(
+  ["system", "configuration folder"],
   [
     ["Linux", "`$XDG_CONFIG_HOME/deltawire`, usually `~/.config/deltawire`"],
     ["macOS", "the same, then `~/Library/Application Support/deltawire`"],
@@ -128,11 +128,12 @@ const folders = table(
   ],
 );
 
-const opening = `# Configuration
+const introduction = `# Configuration
 
-<!-- Written by packages/gateway/check/configuration-page.ts from the table in src/config/settings.ts: change it there. -->
+<!-- Generated by packages/gateway/check/configuration-page.ts from src/config/setting-definitions.ts. Do not edit. -->
 
-Deltawire reads one TOML file: \`--config FILE\`, else \`deltawire.toml\` in the working folder, else in the user's folder.
+Deltawire reads one TOML file: \`--config FILE\`, else \`deltawire.toml\` in the working directory, else in the configuration
+folder of the user.
 
 ${folders}
 
@@ -141,127 +142,132 @@ ${example}\`\`\`
 
 \`upstream/model\`, such as \`zai/glm-4.6\`, always works as a model name; \`[models]\` adds shorter ones.
 
-Keys and tokens are best written as \`"env:NAME"\`: the value of an environment variable. A text without \`env:\` is the key
-itself. Neither is ever part of a message.
+Write keys and tokens as \`"env:NAME"\`, which is the value of an environment variable. A string without \`env:\` is the key
+itself. Messages never contain either.
 
-A file with something wrong in it is refused, with everything that is wrong, a line each:
+All errors in a file are reported at once:
 
 \`\`\`toml
-${faulty}\`\`\`
+${invalidExample}\`\`\`
 
 \`\`\`text
-${refusal()}
+${formatConfigErrors()}
 \`\`\`
 
 ## Settings`;
 
-function refusal(): string {
+function formatConfigErrors(): string {
   try {
-    readConfig(faulty, { file: "deltawire.toml", env: {} });
+    parseConfig(invalidExample, { file: "deltawire.toml", env: {} });
   } catch (error) {
     if (error instanceof ConfigError) return error.message;
     throw error;
   }
-  throw new Error("the faulty example is good");
+  throw new Error("the invalid example has no errors");
 }
 
 const sections: readonly { title: string; section: string; text?: string }[] = [
   {
     title: "`[server]`",
     section: "server",
-    text: "To listen on anything but loopback, there has to be a token of at least 16 characters.",
+    text: "Listening on any address other than loopback requires a token of at least 16 characters.",
   },
   {
     title: "`[clients.NAME]`",
     section: "clients.*",
-    text: "A client with a token and settings of its own. The name stands in the log. It cannot be `token 1`, `token 2` and so on, which are the names of the tokens of `[server]`: what is stored for a client is found by its name.",
+    text: "A client with a token and settings of its own. Its name appears in the log and is the key of its stored data. `token 1`, `token 2` and so on are reserved for the tokens of `[server]`.",
   },
   {
     title: "`[upstreams.NAME]`",
     section: "upstreams.*",
-    text: "A server with models. The name has letters, digits, `-`, `_` and `.`; `demo` is the built-in one's.",
+    text: "A server of models. The name has only letters, digits, `-`, `_` and `.`; `demo` is the built-in upstream.",
   },
   {
     title: "`[upstreams.NAME.flags]`",
     section: "upstreams.*.flags",
-    text: "Single flags over the profile; [profiles.md](profiles.md) says more. Those that are not set are as the profile has them.",
+    text: "Overrides of single flags of the profile. For details see [profiles.md](profiles.md).",
   },
   {
     title: "`[models]`",
     section: "models.*",
-    text: 'A name leads to `"upstream/model"`, to a list of them, or to a table with these settings. A price belongs to a name: what is asked for as `upstream/model` has none, and a list has one price for all; `price_image` stands alone only with a model that makes pictures. What is not said of a model is known by the name of the first one behind it.',
+    text: 'A name refers to `"upstream/model"`, to a list of them, or to a table with these settings. A price belongs to the name: `upstream/model` has none, and all models of a list have the same one. Only image models can have `price_image` alone. Other defaults are guessed from the name of the first model.',
   },
   {
     title: "`[agents.NAME]`",
     section: "agents.*",
-    text: "An agent of the task runtime. The name begins with a letter and has letters, digits, `-` and `_`. It is a model name too, so it must not be one of `[models]`.",
+    text: "An agent of the task runtime. The name starts with a letter and has only letters, digits, `-` and `_`. It is also a model name, so `[models]` must not have it.",
   },
   {
     title: "`[tools.files]`",
     section: "tools.files",
-    text: "Paths here and below are seen from the folder of the configuration; `~` is the user's home folder.",
+    text: "All paths are relative to the folder of the configuration; `~` is the home folder.",
   },
   {
     title: "`[tools.shell]`",
     section: "tools.shell",
-    text: 'Every command is asked about, but for those of `allow`: `approval = "auto"` is refused here.',
+    text: 'All commands need approval, except those in `allow`; `approval = "auto"` is an error.',
   },
   { title: "`[tools.web]`", section: "tools.web" },
   { title: "`[tools.time]` and `[tools.agents]`", section: "tools.time" },
   {
     title: "`[mcp.NAME]`",
     section: "mcp.*",
-    text: "A server of tools that speaks MCP, with either a `command` or a `url`. Its name is that of a tool group.",
+    text: "An MCP server, with either a `command` or a `url`. Its name is also the name of a tool group.",
   },
   {
     title: "`[chats]`",
     section: "chats",
-    text: "What chats have that say nothing else, those from before included. `model`, `input`, `messages`, `instructions`, `tools`, `stream`, `background`, `store`, `include`, `conversation`, `previous_response_id`, `prompt`, `stream_options`, `client_metadata` and `n` are no `options`, here, in `[models]` and in `[agents.NAME]`: the gateway sets them.",
+    text: "Defaults of all chats, including existing ones. `options` here, in `[models]` and in `[agents.NAME]` cannot have `model`, `input`, `messages`, `instructions`, `tools`, `stream`, `background`, `store`, `include`, `conversation`, `previous_response_id`, `prompt`, `stream_options`, `client_metadata` and `n`, which the gateway sets.",
   },
   {
     title: "`[skills.NAME]`",
     section: "skills.*",
-    text: "A text that chats can have, with either `when` or `always = true`. The name begins with a letter and has letters, digits, `-` and `_`.",
+    text: "Instructions that chats can use, with either `when` or `always = true`. The name starts with a letter and has only letters, digits, `-` and `_`.",
   },
   {
     title: "`[store]`",
     section: "store",
-    text: "Where tasks are kept.",
+    text: "Where tasks and chats are stored.",
+  },
+  {
+    title: "`[bus]`",
+    section: "bus",
+    text: "How processes that share a store notify each other.",
   },
 ];
 
-const environment = `## Providers of a Codex configuration
+const providersSection = `## Providers of a Codex configuration
 
-\`[model_providers.NAME]\` tables of Codex's \`config.toml\` may stand in the file, or that file itself may be given with
-\`--config\`: settings of Codex that are none of Deltawire's are passed over. Each provider becomes an upstream that speaks
+The file can contain \`[model_providers.NAME]\` tables of Codex's \`config.toml\`, or that file itself can be passed with
+\`--config\`: other settings of Codex are ignored. Each provider becomes an upstream that speaks
 \`responses\`, with its \`base_url\`, \`env_key\`, \`experimental_bearer_token\`, \`http_headers\`, \`env_http_headers\`,
-\`query_params\`, \`request_max_retries\` and \`stream_idle_timeout_ms\`. What Codex refuses is refused, in its words:
-\`wire_api = "chat"\` above all. One that leads to this gateway is refused too. One that signs in as only Codex can (a
-login, a command, AWS) is left out with a warning.
+\`query_params\`, \`request_max_retries\` and \`stream_idle_timeout_ms\`. What Codex rejects is an error with the
+message of Codex, for example \`wire_api = "chat"\`. A provider that points to this gateway is an error too. A provider whose
+sign-in only Codex supports (a login, a command, AWS) is skipped with a warning.
 
 ## Without a file
 
-\`--upstream URL\` serves one upstream, named after its host, and \`local\` on this machine. \`--api-key-env NAME\`,
-\`--speaks chat|responses\` (\`chat\` if not given) and \`--profile NAME\` say more of it. Beside a file it is one upstream
-more. \`--host\`, \`--port\` and \`--data FOLDER\` (in place of \`[store] path\`) win over the file.
+\`--upstream URL\` adds an upstream, named after its host, or \`local\` on this machine. \`--api-key-env NAME\`,
+\`--speaks chat|responses|auto\` (default \`chat\`) and \`--profile NAME\` configure it. It also works in addition to a file.
+\`--host\`, \`--port\` and \`--data FOLDER\` (instead of \`[store] path\`) take precedence over the file.
 
-Without \`--upstream\` too, every key of this table that is set in the environment is an upstream. With none at all, the
-built-in demo is served.`;
+Without a file and \`--upstream\`, every key of this table that is set in the environment becomes an upstream. Without any
+upstream, the built-in demo is served.`;
 
-const closing = `A key for another region of a provider needs a file, for it has another address. \`OPENAI_API_KEY\` is not used when
-\`OPENAI_BASE_URL\` names another server.`;
+const closing = `A key for another region of a provider needs a file, because its URL differs. \`OPENAI_API_KEY\` is not used if
+\`OPENAI_BASE_URL\` is another server.`;
 
-function settingsTable(section: string): string {
-  const rows = [...settingsOf(section)].map(([name, setting]) => [
+function formatSettingsTable(section: string): string {
+  const rows = [...getSectionSettings(section)].map(([name, setting]) => [
     `\`${name}\``,
-    typeText(setting),
-    defaultText(setting),
+    formatType(setting),
+    formatDefault(setting),
     setting.description,
   ]);
-  // The flags of a profile all have the same.
-  const columns = rows.every(([, , usual]) => usual === "") ? [0, 1, 3] : [0, 1, 2, 3];
-  const head = ["setting", "type", "without it", "meaning"];
-  return table(
+  // Flags have no defaults of their own.
+  const columns = rows.every(([, , value]) => value === "") ? [0, 1, 3] : [0, 1, 2, 3];
+  const head = ["setting", "type", "default", "description"];
+  return formatTable(
     pick(head, columns),
     rows.map((row) => pick(row, columns)),
   );
@@ -271,64 +277,67 @@ function pick(row: readonly string[], columns: readonly number[]): string[] {
   return columns.map((column) => row[column] ?? "");
 }
 
-function typeText({ type, words, least, most }: Setting): string {
-  const list = words?.map((word) => `\`"${word}"\``).join(", ");
+function formatType({ type, values, min, max }: Setting): string {
+  const list = values?.map((value) => `\`"${value}"\``).join(", ");
   switch (type) {
-    case "word":
+    case "enum":
       return list ?? "";
-    case "list of words":
-      return `a list of ${list}`;
-    case "word or list":
-      return `${list}, or a list of texts`;
+    case "list of enums":
+      return `list of ${list}`;
+    case "enum or list":
+      return `${list}, or list of strings`;
     case "integer":
     case "number":
-      return `${type === "integer" ? "a whole number" : "a number"}${rangeText(least, most)}`;
+      return `${type}${formatRange(min, max)}`;
     default:
       return typeNames[type];
   }
 }
 
-function rangeText(least: number | undefined, most: number | undefined): string {
-  if (most !== undefined) return `, ${least} to ${most}`;
-  return least === undefined ? "" : `, at least ${least}`;
+function formatRange(min: number | undefined, max: number | undefined): string {
+  if (max !== undefined) return `, ${min} to ${max}`;
+  return min === undefined ? "" : `, at least ${min}`;
 }
 
 const typeNames = {
-  string: "a text",
-  secret: '`"env:NAME"`, or a text',
+  string: "string",
+  secret: '`"env:NAME"` or string',
   boolean: "`true`, `false`",
-  "list of strings": "a list of texts",
-  "list of secrets": 'a list of `"env:NAME"`, or of texts',
-  "string or list": "a text, or a list of texts",
-  "table of strings": "a table of texts",
-  "table of secrets": 'a table of texts, or of `"env:NAME"`',
-  "table of variables": 'a table of texts, or of `"env:NAME"`',
-  table: "a table",
-  "JSON table": "a table",
+  "list of strings": "list of strings",
+  "list of secrets": 'list of `"env:NAME"` or strings',
+  "string or list": "string or list of strings",
+  "table of strings": "table of strings",
+  "table of secrets": 'table of strings or `"env:NAME"`',
+  "table of variables": 'table of strings or `"env:NAME"`',
+  table: "table",
+  "JSON table": "table",
 } as const;
 
-function defaultText(setting: Setting): string {
-  if (setting.required !== undefined) return "an error";
-  if (setting.otherwise !== undefined) return setting.otherwise;
-  const usual = setting.default;
-  if (usual === undefined) return "";
-  return typeof usual === "object" ? "none" : `\`${JSON.stringify(usual)}\``;
+function formatDefault(setting: Setting): string {
+  if (setting.required !== undefined) return "required";
+  if (setting.defaultDescription !== undefined) return setting.defaultDescription;
+  const value = setting.default;
+  if (value === undefined) return "";
+  return typeof value === "object" ? "none" : `\`${JSON.stringify(value)}\``;
 }
 
-function keysTable(): string {
-  return table(
-    ["variable", "upstream", "address", "speaks", "profile"],
-    knownKeys.map(({ variable, name, baseUrl, speaks, profile }) =>
+function formatKeysTable(): string {
+  return formatTable(
+    ["variable", "upstream", "URL", "speaks", "profile"],
+    providerKeys.map(({ variable, name, baseUrl, speaks, profile }) =>
       [variable, name, baseUrl, speaks, profile].map((text) => `\`${text}\``),
     ),
   );
 }
 
-function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+function formatTable(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const line = (cells: readonly string[]) =>
     `| ${cells.map((text) => text.replaceAll("|", "\\|")).join(" | ")} |`;
   return [head, head.map(() => "---"), ...rows].map(line).join("\n");
 }
 
 if (import.meta.main)
-  writeFileSync(new URL("../../../docs/configuration.md", import.meta.url), configurationPage());
+  writeFileSync(
+    new URL("../../../docs/reference/configuration.md", import.meta.url),
+    renderConfigurationPage(),
+  );

@@ -1,45 +1,45 @@
 /*
- * A gateway in a process of its own, for `leak.ts`: it gets its configuration from its parent, and tells it what it holds
- * after everything that can be collected was. It wants --expose-gc.
+ * A gateway in a separate process, for `leak.ts`. Gets its configuration from its parent, and reports its memory after a
+ * garbage collection. Requires --expose-gc.
  */
-import { readConfig } from "../src/config/read.ts";
+import { parseConfig } from "../src/config/parse-config.ts";
 import { startGateway } from "../src/gateway.ts";
 
-/** What a process holds. */
-export interface Held {
+/** Memory and resources of a process. */
+export interface MemoryUsage {
   heapBytes: number;
   /** Buffers outside of the heap. */
   bufferBytes: number;
   residentBytes: number;
-  /** Sockets, timers and the like that keep the process alive, by kind. */
+  /** Number of sockets, timers and other resources that keep the process alive, by kind. */
   resources: Record<string, number>;
 }
 
 export type ToGateway = { toml: string } | "measure" | "stop";
-export type FromGateway = { url: string } | { held: Held };
+export type FromGateway = { url: string } | { memory: MemoryUsage };
 
 if (import.meta.main) {
-  const tell = (message: FromGateway): void => void process.send?.(message);
-  const told = (message: ToGateway): void => {
-    if (message === "measure") tell({ held: held() });
+  const send = (message: FromGateway): void => void process.send?.(message);
+  const onMessage = (message: ToGateway): void => {
+    if (message === "measure") send({ memory: measureMemory() });
     else if (message === "stop") process.exit(0);
-    else void start(message.toml).then((url) => tell({ url }));
+    else void start(message.toml).then((url) => send({ url }));
   };
-  process.on("message", told);
+  process.on("message", onMessage);
 }
 
 async function start(toml: string): Promise<string> {
   const { url } = await startGateway({
-    config: readConfig(toml, { file: "leak.toml", env: {} }),
+    config: parseConfig(toml, { file: "leak.toml", env: {} }),
     env: {},
     dataFolder: undefined,
-    // Lines are written as they would be, and thrown away.
-    logTo: { write: () => undefined },
+    // Lines are formatted as usual and discarded.
+    logTarget: { write: () => undefined },
   });
   return url;
 }
 
-function held(): Held {
+function measureMemory(): MemoryUsage {
   // Finalizers of the first pass free what the second collects.
   for (let pass = 0; pass < 3; pass += 1) globalThis.gc?.();
   const { heapUsed, arrayBuffers, rss } = process.memoryUsage();

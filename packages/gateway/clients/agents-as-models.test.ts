@@ -3,24 +3,24 @@ import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
 import { APICallError, generateText, streamText, type LanguageModel } from "ai";
 import OpenAI from "openai";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { agentStage, type AgentStage } from "./agent-stage.ts";
-import { codexOn } from "./codex-scene.ts";
+import { agentFixture, type AgentFixture } from "./agent-fixture.ts";
+import { startCodex } from "./codex-fixture.ts";
 
 const weather = "What is the weather in Oslo?";
 const message = "Send a message to Ann: hello";
-const called = "I call `get_weather`.";
+const called = "Calling `get_weather`.";
 const answered = /^`get_weather` answered: .*"city":"Oslo".*sunny/;
 
 describe("an agent as a model", () => {
-  let stage: AgentStage;
+  let fixture: AgentFixture;
 
   beforeAll(async () => {
-    stage = await agentStage();
+    fixture = await agentFixture();
   });
 
-  afterAll(() => stage.close());
+  afterAll(() => fixture.close());
 
-  const client = () => new OpenAI({ baseURL: `${stage.gateway.url}/v1`, apiKey: "local" });
+  const client = () => new OpenAI({ baseURL: `${fixture.gateway.url}/v1`, apiKey: "local" });
 
   describe("of the openai SDK", () => {
     test("is listed", async () => {
@@ -29,7 +29,7 @@ describe("an agent as a model", () => {
       expect(ids).toContain("demo-agent");
     });
 
-    test("gives a whole response with its messages as items", async () => {
+    test("returns a complete response with its messages as items", async () => {
       const response = await client().responses.create({ model: "demo-agent", input: weather });
       expect(response.status).toBe("completed");
       expect(response.output.map(({ type }) => type)).toEqual([
@@ -42,7 +42,7 @@ describe("an agent as a model", () => {
       expect(response.usage?.total_tokens).toBeGreaterThan(100);
     });
 
-    test("streams, and the SDK's own sum is the response", async () => {
+    test("streams, and the SDK's accumulated response is the same", async () => {
       const stream = client().responses.stream({ model: "demo-agent", input: weather });
       const texts = new Map<string, string>();
       for await (const event of stream)
@@ -54,14 +54,14 @@ describe("an agent as a model", () => {
       expect(response.output.some(({ type }) => type === "function_call")).toBe(false);
     });
 
-    test("goes on from its last response", async () => {
+    test("continues its last response", async () => {
       const first = await client().responses.create({ model: "demo-agent", input: "Good morning" });
       await client().responses.create({
         model: "demo-agent",
         input: "Good night",
         previous_response_id: first.id,
       });
-      const { body } = stage.demo.requests.findLast(({ method }) => method === "POST") ?? {};
+      const { body } = fixture.demo.requests.findLast(({ method }) => method === "POST") ?? {};
       expect((body as { messages: { role: string }[] }).messages.map(({ role }) => role)).toEqual([
         "system",
         "user",
@@ -70,13 +70,13 @@ describe("an agent as a model", () => {
       ]);
     });
 
-    test("completes a chat, whole and streamed, with a blank line between messages", async () => {
+    test("completes a chat, streaming or not, with blank lines between messages", async () => {
       const request = {
         model: "demo-agent",
         messages: [{ role: "user" as const, content: weather }],
       };
-      const whole = await client().chat.completions.create(request);
-      const [choice] = whole.choices;
+      const complete = await client().chat.completions.create(request);
+      const [choice] = complete.choices;
       expect(choice?.finish_reason).toBe("stop");
       expect(choice?.message.tool_calls ?? []).toEqual([]);
       const [first, second] = (choice?.message.content ?? "").split("\n\n");
@@ -87,12 +87,12 @@ describe("an agent as a model", () => {
       });
       const streamed = await stream.finalChatCompletion();
       expect(streamed.choices[0]?.message.content).toBe(choice?.message.content);
-      expect(streamed.usage?.total_tokens).toBe(whole.usage?.total_tokens);
+      expect(streamed.usage?.total_tokens).toBe(complete.usage?.total_tokens);
     });
 
-    test("that needs a person fails clearly, and however often it is asked its task is one", async () => {
-      const before = (await stage.tasks()).length;
-      for (let tries = 0; tries < 2; tries += 1) {
+    test("that needs an approval fails with a clear error, and retries use the same task", async () => {
+      const before = (await fixture.tasks()).length;
+      for (let attempt = 0; attempt < 2; attempt += 1) {
         const response = await client().responses.create({ model: "demo-agent", input: message });
         expect(response.status).toBe("failed");
         expect(response.error).toMatchObject({ code: "approval_required" });
@@ -101,24 +101,26 @@ describe("an agent as a model", () => {
         model: "demo-agent",
         messages: [{ role: "user" as const, content: message }],
       };
-      const whole = await client()
+      const complete = await client()
         .chat.completions.create(request)
         .catch((error: unknown) => error);
-      expect(whole).toBeInstanceOf(OpenAI.ConflictError);
-      expect(whole).toMatchObject({
+      expect(complete).toBeInstanceOf(OpenAI.ConflictError);
+      expect(complete).toMatchObject({
         status: 409,
         code: "approval_required",
-        message: expect.stringContaining(`${stage.gateway.url}/api/tasks/task_`),
+        message: expect.stringContaining(`${fixture.gateway.url}/api/tasks/task_`),
       });
       const streamed = await client()
         .chat.completions.stream(request)
         .finalChatCompletion()
         .catch((error: unknown) => error);
       expect(streamed).toMatchObject({ code: "approval_required" });
-      const waiting = (await stage.tasks()).slice(0, -before || undefined);
-      expect(new Set(waiting.map(({ status }) => status))).toEqual(new Set(["input_required"]));
-      // One for each wire.
-      expect(waiting).toHaveLength(2);
+      const waitingTasks = (await fixture.tasks()).slice(0, -before || undefined);
+      expect(new Set(waitingTasks.map(({ status }) => status))).toEqual(
+        new Set(["input_required"]),
+      );
+      // One for each API.
+      expect(waitingTasks).toHaveLength(2);
     });
   });
 
@@ -134,9 +136,9 @@ describe("an agent as a model", () => {
   };
 
   describe.each(Object.entries(providers))("of the ai SDK with %s", (_name, provider) => {
-    const model = () => provider(`${stage.gateway.url}/v1`);
+    const model = () => provider(`${fixture.gateway.url}/v1`);
 
-    test("gives text and usage, and no calls", async () => {
+    test("returns text and usage, and no calls", async () => {
       const result = await generateText({ model: model(), prompt: weather });
       expect(result.text).toContain(called);
       expect(result.text).toMatch(/"city":"Oslo"/);
@@ -150,33 +152,33 @@ describe("an agent as a model", () => {
       const types = new Set<string>();
       for await (const { type } of result.fullStream) types.add(type);
       expect([...types].filter((type) => /tool|error/.test(type))).toEqual([]);
-      expect(await result.text).toMatch(/I call `get_weather`\.[^]*"city":"Oslo"/);
+      expect(await result.text).toMatch(/Calling `get_weather`\.[^]*"city":"Oslo"/);
       expect(await result.finishReason).toBe("stop");
     });
 
-    test("says that a person is needed", async () => {
+    test("reports that an approval is needed", async () => {
       const failure = await generateText({
         model: model(),
         prompt: `${message}, ${_name}`,
         maxRetries: 0,
       }).catch((error: unknown) => error);
       expect(APICallError.isInstance(failure)).toBe(true);
-      expect((failure as Error).message).toContain(`${stage.gateway.url}/api/tasks/task_`);
+      expect((failure as Error).message).toContain(`${fixture.gateway.url}/api/tasks/task_`);
     });
   });
 });
 
 describe("Codex with an agent as its model", () => {
-  let stage: AgentStage;
+  let fixture: AgentFixture;
 
   beforeEach(async () => {
-    stage = await agentStage();
+    fixture = await agentFixture();
   });
 
-  afterEach(() => stage.close());
+  afterEach(() => fixture.close());
 
-  test("shows what the agent says and runs nothing", async () => {
-    const codex = await codexOn(stage.gateway, "demo-agent");
+  test("shows the agent's messages and runs nothing", async () => {
+    const codex = await startCodex(fixture.gateway, "demo-agent");
     const turn = await codex.exec(weather);
     expect(turn.messages).toEqual([called, expect.stringMatching(answered)]);
     expect(turn.reasoning).toHaveLength(2);
@@ -186,13 +188,13 @@ describe("Codex with an agent as its model", () => {
     expect(turn.errors).toEqual([]);
     expect(turn.exitCode).toBe(0);
     expect(turn.usage["output_tokens"]).toBeGreaterThan(10);
-    const { body } = stage.demo.requests.find(({ method }) => method === "POST") ?? {};
-    // Its prompt is about tools that the agent has not got.
+    const { body } = fixture.demo.requests.find(({ method }) => method === "POST") ?? {};
+    // Its prompt is about tools that the agent does not have.
     expect(JSON.stringify(body)).not.toContain("You are a coding agent");
   });
 
-  test("has no command run by what it asks for, and goes on in the next turn", async () => {
-    const codex = await codexOn(stage.gateway, "demo-agent");
+  test("runs no command for the agent's calls, and continues in the next turn", async () => {
+    const codex = await startCodex(fixture.gateway, "demo-agent");
     const first = await codex.exec("Please run `echo one >> ran.txt`");
     expect([first.commands, first.exitCode]).toEqual([[], 0]);
     await expect(codex.read("ran.txt")).rejects.toThrow("ENOENT");
@@ -201,13 +203,13 @@ describe("Codex with an agent as its model", () => {
     expect(second.errors).toEqual([]);
   });
 
-  test("is told when a person is needed, and its tries are about one task", async () => {
-    const codex = await codexOn(stage.gateway, "demo-agent", {
+  test("reports a needed approval, and its retries use one task", async () => {
+    const codex = await startCodex(fixture.gateway, "demo-agent", {
       provider: "stream_max_retries = 2",
     });
     const turn = await codex.exec(message);
-    expect(turn.errors.join("\n")).toContain(`${stage.gateway.url}/api/tasks/task_`);
+    expect(turn.errors.join("\n")).toContain(`${fixture.gateway.url}/api/tasks/task_`);
     expect(turn.exitCode).not.toBe(0);
-    expect(await stage.tasks()).toMatchObject([{ status: "input_required" }]);
+    expect(await fixture.tasks()).toMatchObject([{ status: "input_required" }]);
   });
 });

@@ -9,16 +9,16 @@ import {
 import OpenAI from "openai";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
-import { demoStage, type DemoStage } from "./demo-stage.ts";
+import { demoFixture, type DemoFixture } from "./demo-fixture.ts";
 
-let stage: DemoStage;
+let fixture: DemoFixture;
 
 beforeAll(async () => {
   setTracingDisabled(true);
-  stage = await demoStage();
+  fixture = await demoFixture();
 });
 
-afterAll(() => stage.close());
+afterAll(() => fixture.close());
 
 const all = (["responses", "chat"] as const).flatMap((wire) =>
   (["overChat", "overResponses"] as const).map((upstream) => ({ wire, upstream })),
@@ -29,22 +29,22 @@ describe.each(all)("@openai/agents on the wire $wire, $upstream", ({ wire, upstr
     new Runner({
       tracingDisabled: true,
       modelProvider: new OpenAIProvider({
-        openAIClient: new OpenAI({ baseURL: `${stage[upstream].url}/v1`, apiKey: "local" }),
+        openAIClient: new OpenAI({ baseURL: `${fixture[upstream].url}/v1`, apiKey: "local" }),
         useResponses: wire === "responses",
       }),
     });
 
-  test("an agent calls its tools and uses what they say", async () => {
-    const asked: string[] = [];
-    const agent = weatherAgent("stop-with-calls", asked);
+  test("an agent calls its tools and uses their results", async () => {
+    const calls: string[] = [];
+    const agent = weatherAgent("stop-with-calls", calls);
     const result = await runner().run(agent, "What is the weather in Oslo and Rome?");
-    expect(asked.toSorted()).toEqual(["Oslo", "Rome"]);
+    expect(calls.toSorted()).toEqual(["Oslo", "Rome"]);
     expect(result.finalOutput).toMatch(/Oslo is sunny\.[^]*Rome is sunny\./);
   });
 
-  test("a streamed run gives text and items as they come", async () => {
-    const asked: string[] = [];
-    const agent = weatherAgent("no-index", asked);
+  test("a streamed run yields text and items as they arrive", async () => {
+    const calls: string[] = [];
+    const agent = weatherAgent("no-index", calls);
     const result = await runner().run(agent, "What is the weather in Oslo and Rome?", {
       stream: true,
     });
@@ -65,13 +65,13 @@ describe.each(all)("@openai/agents on the wire $wire, $upstream", ({ wire, upstr
     expect(result.finalOutput).toMatch(/Oslo is sunny\.[^]*Rome is sunny\./);
   });
 
-  test.each([false, true])("an agent hands over to another, streamed: %s", async (stream) => {
-    const asked: string[] = [];
+  test.each([false, true])("an agent hands off to another, streamed: %s", async (stream) => {
+    const calls: string[] = [];
     const spanish = new Agent({
       name: "Spanish",
       instructions: "You speak Spanish.",
       model: "clean",
-      tools: [weatherTool(asked)],
+      tools: [weatherTool(calls)],
     });
     const triage = new Agent({
       name: "Triage",
@@ -85,11 +85,11 @@ describe.each(all)("@openai/agents on the wire $wire, $upstream", ({ wire, upstr
       : await runner().run(triage, prompt);
     if ("completed" in result) await result.completed;
     expect(result.lastAgent?.name).toBe("Spanish");
-    expect(asked).toEqual(["Oslo"]);
+    expect(calls).toEqual(["Oslo"]);
     expect(result.finalOutput).toContain("Oslo is sunny.");
   });
 
-  test("an agent answers with an object of a type", async () => {
+  test("an agent returns an object of its output type", async () => {
     const agent = new Agent({
       name: "Atlas",
       instructions: "You know cities.",
@@ -100,35 +100,35 @@ describe.each(all)("@openai/agents on the wire $wire, $upstream", ({ wire, upstr
     expect(result.finalOutput).toEqual({ name: expect.any(String), people: 700_000 });
   });
 
-  test("a conversation goes on with the history of the last run", async () => {
-    const asked: string[] = [];
-    const agent = weatherAgent("needs-reasoning", asked);
+  test("a conversation continues with the history of the last run", async () => {
+    const calls: string[] = [];
+    const agent = weatherAgent("needs-reasoning", calls);
     const first = await runner().run(agent, "What is the weather in Oslo?");
     const second = await runner().run(agent, [
       ...first.history,
       { role: "user", content: "And the weather in Rome?" },
     ]);
-    expect(asked).toEqual(["Oslo", "Rome"]);
+    expect(calls).toEqual(["Oslo", "Rome"]);
     expect(second.finalOutput).toContain("Rome is sunny.");
   });
 });
 
-function weatherAgent(model: string, asked: string[]): Agent {
+function weatherAgent(model: string, calls: string[]): Agent {
   return new Agent({
     name: "Meteorologist",
     instructions: "You know the weather.",
     model,
-    tools: [weatherTool(asked)],
+    tools: [weatherTool(calls)],
   });
 }
 
-function weatherTool(asked: string[]) {
+function weatherTool(calls: string[]) {
   return tool({
     name: "get_weather",
     description: "The weather in a city.",
     parameters: z.object({ city: z.string() }),
     execute: ({ city }) => {
-      asked.push(city);
+      calls.push(city);
       return `${city} is sunny.`;
     },
   });

@@ -11,16 +11,16 @@ import {
 } from "ai";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
-import { pictureFor } from "@deltawire/demo";
-import { demoStage, type DemoStage } from "./demo-stage.ts";
+import { createSampleImage } from "@deltawire/demo";
+import { demoFixture, type DemoFixture } from "./demo-fixture.ts";
 
-let stage: DemoStage;
+let fixture: DemoFixture;
 
 beforeAll(async () => {
-  stage = await demoStage();
+  fixture = await demoFixture();
 });
 
-afterAll(() => stage.close());
+afterAll(() => fixture.close());
 
 const providers = {
   "responses of @ai-sdk/openai": (baseURL: string, model: string): LanguageModel =>
@@ -39,18 +39,18 @@ const providers = {
 
 type Provider = keyof typeof providers;
 
-/** OpenAI's own Chat wire has no reasoning, so its provider does not look for any. */
+/** OpenAI's own Chat API has no reasoning, so its provider ignores it. */
 const showsReasoning = (provider: Provider) => provider !== "chat of @ai-sdk/openai";
 
 const question = "What is the weather in Oslo and Rome?";
 const city = z.object({ name: z.string(), people: z.number().int() });
 
-function weatherTool(asked: string[]) {
+function weatherTool(calls: string[]) {
   return tool({
     description: "The weather in a city.",
     inputSchema: z.object({ city: z.string() }),
     execute: ({ city: name }) => {
-      asked.push(name);
+      calls.push(name);
       return `${name} is sunny.`;
     },
   });
@@ -61,9 +61,9 @@ const all = (Object.keys(providers) as Provider[]).flatMap((provider) =>
 );
 
 describe.each(all)("the ai SDK with $provider, $upstream", ({ provider, upstream }) => {
-  const model = (name: string) => providers[provider](`${stage[upstream].url}/v1`, name);
+  const model = (name: string) => providers[provider](`${fixture[upstream].url}/v1`, name);
 
-  test("generateText gives text, reasoning and usage", async () => {
+  test("generateText returns text, reasoning and usage", async () => {
     const result = await generateText({ model: model("clean"), prompt: "Good morning" });
     expect(result.text).toContain("> Good morning");
     expect(result.finishReason).toBe("stop");
@@ -73,7 +73,7 @@ describe.each(all)("the ai SDK with $provider, $upstream", ({ provider, upstream
     expect(result.reasoningText ?? "").toContain(thought);
   });
 
-  test("streamText gives the parts in their order", async () => {
+  test("streamText returns the parts in order", async () => {
     const result = streamText({ model: model("think-tags"), prompt: "Good morning" });
     const types: string[] = [];
     let text = "";
@@ -96,41 +96,41 @@ describe.each(all)("the ai SDK with $provider, $upstream", ({ provider, upstream
   test.each(["clean", "stop-with-calls", "needs-reasoning"])(
     "tools run in several steps, on an upstream like %s",
     async (name) => {
-      const asked: string[] = [];
+      const calls: string[] = [];
       const result = await generateText({
         model: model(name),
         prompt: question,
-        tools: { get_weather: weatherTool(asked) },
+        tools: { get_weather: weatherTool(calls) },
         stopWhen: isStepCount(5),
       });
-      expect(asked).toEqual(["Oslo", "Rome"]);
+      expect(calls).toEqual(["Oslo", "Rome"]);
       expect(result.steps).toHaveLength(2);
       expect(result.text).toMatch(/Oslo is sunny\.[^]*Rome is sunny\./);
     },
   );
 
   test("tools run in several streamed steps", async () => {
-    const asked: string[] = [];
+    const calls: string[] = [];
     const result = streamText({
       model: model("no-index"),
       prompt: question,
-      tools: { get_weather: weatherTool(asked) },
+      tools: { get_weather: weatherTool(calls) },
       stopWhen: isStepCount(5),
     });
     const steps = await result.steps;
-    expect(asked).toEqual(["Oslo", "Rome"]);
+    expect(calls).toEqual(["Oslo", "Rome"]);
     expect(steps.map(({ finishReason }) => finishReason)).toEqual(["tool-calls", "stop"]);
     expect(await result.text).toMatch(/Oslo is sunny\.[^]*Rome is sunny\./);
   });
 
-  test("a conversation goes on with the messages of the last turn", async () => {
+  test("a conversation continues with the messages of the last turn", async () => {
     const first = { role: "user" as const, content: "Good morning" };
     const { response } = await generateText({ model: model("clean"), messages: [first] });
     await generateText({
       model: model("clean"),
       messages: [first, ...response.messages, { role: "user", content: "Good night" }],
     });
-    const { body } = stage.demo.requests.findLast(({ method }) => method === "POST") ?? {};
+    const { body } = fixture.demo.requests.findLast(({ method }) => method === "POST") ?? {};
     expect(body).toMatchObject({
       messages: [
         { role: "user" },
@@ -140,7 +140,7 @@ describe.each(all)("the ai SDK with $provider, $upstream", ({ provider, upstream
     });
   });
 
-  test("an object of a schema is generated and streamed", async () => {
+  test("an object that matches a schema is generated and streamed", async () => {
     const request = {
       model: model("clean"),
       prompt: "Oslo has 700000 people",
@@ -155,7 +155,7 @@ describe.each(all)("the ai SDK with $provider, $upstream", ({ provider, upstream
     expect(await streamed.output).toEqual(expected);
   });
 
-  test("a picture arrives", async () => {
+  test("an image reaches the model", async () => {
     const { text } = await generateText({
       model: model("clean"),
       messages: [
@@ -163,12 +163,12 @@ describe.each(all)("the ai SDK with $provider, $upstream", ({ provider, upstream
           role: "user",
           content: [
             { type: "text", text: "What is this?" },
-            { type: "file", mediaType: "image/png", data: pictureFor("roses") },
+            { type: "file", mediaType: "image/png", data: createSampleImage("roses") },
           ],
         },
       ],
     });
-    expect(text).toContain("I got 1 image (image/png, ");
+    expect(text).toContain("I received 1 image (image/png, ");
   });
 
   test("an error keeps its status and its message", async () => {
@@ -184,7 +184,7 @@ describe.each(all)("the ai SDK with $provider, $upstream", ({ provider, upstream
     });
   });
 
-  test("a stream that the upstream cuts is an error and not an end", async () => {
+  test("a stream that the upstream truncates is an error, not a normal end", async () => {
     const failures: unknown[] = [];
     const result = streamText({
       model: model("cut"),
@@ -196,7 +196,7 @@ describe.each(all)("the ai SDK with $provider, $upstream", ({ provider, upstream
     expect(failures).toEqual([
       expect.objectContaining({
         code: "upstream_stream_truncated",
-        message: expect.stringContaining("broke before it had finished the reply"),
+        message: expect.stringContaining("was lost before the reply was finished"),
       }),
     ]);
     expect(await result.finishReason).toBe("error");

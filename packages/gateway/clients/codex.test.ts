@@ -1,9 +1,9 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { pictureFor } from "@deltawire/demo";
-import { codexOn } from "./codex-scene.ts";
-import { demoStage, loggedReplies, type DemoStage } from "./demo-stage.ts";
+import { createSampleImage } from "@deltawire/demo";
+import { startCodex } from "./codex-fixture.ts";
+import { demoFixture, parseLoggedReplies, type DemoFixture } from "./demo-fixture.ts";
 
 const citySchema = {
   type: "object",
@@ -12,17 +12,17 @@ const citySchema = {
   additionalProperties: false,
 };
 
-let stage: DemoStage;
+let fixture: DemoFixture;
 
 beforeAll(async () => {
-  stage = await demoStage();
+  fixture = await demoFixture();
 });
 
-afterAll(() => stage.close());
+afterAll(() => fixture.close());
 
 describe.each(["overChat", "overResponses"] as const)("Codex, %s", (upstream) => {
-  test("shows text and reasoning, and neither complains nor asks anybody else", async () => {
-    const codex = await codexOn(stage[upstream], "clean");
+  test("shows text and reasoning without warnings, and contacts no other server", async () => {
+    const codex = await startCodex(fixture[upstream], "clean");
     const turn = await codex.exec("Good morning");
     expect(turn.messages).toEqual([expect.stringContaining("> Good morning")]);
     expect(turn.reasoning).toEqual([expect.stringContaining("No tool is needed here.")]);
@@ -35,17 +35,17 @@ describe.each(["overChat", "overResponses"] as const)("Codex, %s", (upstream) =>
     ]);
     expect(turn.usage["input_tokens"]).toBeGreaterThan(1000);
     expect(turn.usage["output_tokens"]).toBeGreaterThan(10);
-    // Where the repository lies below the system's temporary folder, Codex says that it makes no links there.
-    const said = turn.stderr
+    // If the repository is in the system's temporary folder, Codex reports that it makes no links there.
+    const messages = turn.stderr
       .split("\n")
       .filter((line) => line !== "" && !/PATH aliases/.test(line));
-    expect(said).toEqual(["Reading additional input from stdin..."]);
+    expect(messages).toEqual(["Reading additional input from stdin..."]);
     expect(turn.exitCode).toBe(0);
     expect(turn.outside).toEqual([]);
   });
 
-  test("runs a command, and its output comes back and is used", async () => {
-    const codex = await codexOn(stage[upstream], "clean");
+  test("runs a command and uses its output", async () => {
+    const codex = await startCodex(fixture[upstream], "clean");
     const turn = await codex.exec("Please run `echo $((6 * 7))`");
     expect(turn.commands).toEqual([
       expect.objectContaining({ aggregated_output: "42\n", exit_code: 0, status: "completed" }),
@@ -54,8 +54,8 @@ describe.each(["overChat", "overResponses"] as const)("Codex, %s", (upstream) =>
     expect(turn.exitCode).toBe(0);
   });
 
-  test("changes a file by a freeform apply_patch", async () => {
-    const codex = await codexOn(stage[upstream], "clean");
+  test("changes a file with a freeform apply_patch", async () => {
+    const codex = await startCodex(fixture[upstream], "clean");
     await writeFile(join(codex.cwd, "poem.txt"), "roses are red\nviolets are green\n");
     const turn = await codex.exec(
       "Replace `violets are green` with `violets are blue` in poem.txt",
@@ -72,7 +72,7 @@ describe.each(["overChat", "overResponses"] as const)("Codex, %s", (upstream) =>
   });
 
   test("runs two parallel calls, each once", async () => {
-    const codex = await codexOn(stage[upstream], "clean");
+    const codex = await startCodex(fixture[upstream], "clean");
     const turn = await codex.exec("run `echo one >> ran.txt` and `echo two >> ran.txt`");
     expect((await codex.read("ran.txt")).trim().split("\n").toSorted()).toEqual(["one", "two"]);
     expect(turn.commands).toHaveLength(2);
@@ -81,7 +81,7 @@ describe.each(["overChat", "overResponses"] as const)("Codex, %s", (upstream) =>
 
   test("calls an MCP tool by its namespace", async () => {
     const server = join(import.meta.dirname, "weather-mcp.ts");
-    const codex = await codexOn(stage[upstream], "clean", {
+    const codex = await startCodex(fixture[upstream], "clean", {
       tables: `[mcp_servers.weather]
 command = ${JSON.stringify(process.execPath)}
 args = ${JSON.stringify([server])}
@@ -100,18 +100,20 @@ args = ${JSON.stringify([server])}
     expect(turn.messages.at(-1)).toContain("Oslo will have 17 degrees and rain.");
   });
 
-  test("sends a picture with the prompt, and one that a tool looked at", async () => {
-    const codex = await codexOn(stage[upstream], "clean");
+  test("sends an image with the prompt, and one that a tool viewed", async () => {
+    const codex = await startCodex(fixture[upstream], "clean");
     const file = join(codex.cwd, "picture.png");
-    await writeFile(file, pictureFor("roses"));
-    const sent = await codex.exec("What is this?", "--image", file, "--");
-    expect(sent.messages.at(-1)).toContain("I got 1 image (image/png, ");
+    await writeFile(file, createSampleImage("roses"));
+    const turn2 = await codex.exec("What is this?", "--image", file, "--");
+    expect(turn2.messages.at(-1)).toContain("I received 1 image (image/png, ");
     const viewed = await codex.exec("Call view_image for `picture.png`");
-    expect(viewed.messages.at(-1)).toMatch(/`view_image` answered:.* I got 1 image \(image\/png, /);
+    expect(viewed.messages.at(-1)).toMatch(
+      /`view_image` answered:.* I received 1 image \(image\/png, /,
+    );
   });
 
-  test("gets an answer by a schema", async () => {
-    const codex = await codexOn(stage[upstream], "clean");
+  test("gets an answer that matches a schema", async () => {
+    const codex = await startCodex(fixture[upstream], "clean");
     const file = join(codex.cwd, "schema.json");
     await writeFile(file, JSON.stringify(citySchema));
     const turn = await codex.exec("How many people live in Oslo?", "--output-schema", file);
@@ -121,8 +123,8 @@ args = ${JSON.stringify([server])}
     });
   });
 
-  test("asks a sub-agent and hears its answer", async () => {
-    const codex = await codexOn(stage[upstream], "clean");
+  test("calls a sub-agent and gets its answer", async () => {
+    const codex = await startCodex(fixture[upstream], "clean");
     const turn = await codex.exec("ask Researcher to find the way");
     const calls = turn.items.filter(({ type }) => type === "collab_tool_call");
     expect(calls.map(({ tool, status }) => [tool, status])).toEqual([
@@ -142,18 +144,18 @@ test.each([
   "snapshot-arguments",
   "object-arguments",
   "think-tags",
-  "whole-json",
+  "complete-json",
   "bytewise",
   "no-finish-done",
   "keeps-open",
-  "refuses-developer",
+  "rejects-developer-role",
   "single-system",
-  "refuses-parameters",
+  "rejects-parameters",
   "needs-reasoning",
   "mistral-ids",
   "no-empty-content",
 ])("Codex runs two commands, each once, on an upstream like %s", async (model) => {
-  const codex = await codexOn(stage.overChat, model);
+  const codex = await startCodex(fixture.overChat, model);
   const turn = await codex.exec("run `echo one >> ran.txt` and `echo two >> ran.txt`");
   expect((await codex.read("ran.txt")).trim().split("\n").toSorted()).toEqual(["one", "two"]);
   expect(turn.messages.at(-1)).toContain("`exec_command` answered");
@@ -162,10 +164,12 @@ test.each([
   expect(turn.exitCode).toBe(0);
 });
 
-test("the log says what was mended", async () => {
-  const codex = await codexOn(stage.overChat, "stop-with-calls");
+test("repairs are logged", async () => {
+  const codex = await startCodex(fixture.overChat, "stop-with-calls");
   await codex.exec("run `true`");
-  const mended = loggedReplies(stage.overChat).filter(({ model }) => model === "stop-with-calls");
-  expect(mended.at(-2)?.repairs).toMatchObject({ finish_corrected: 1 });
-  expect(mended.at(-1)?.repairs).not.toHaveProperty("finish_corrected");
+  const repaired = parseLoggedReplies(fixture.overChat).filter(
+    ({ model }) => model === "stop-with-calls",
+  );
+  expect(repaired.at(-2)?.repairs).toMatchObject({ finish_corrected: 1 });
+  expect(repaired.at(-1)?.repairs).not.toHaveProperty("finish_corrected");
 });

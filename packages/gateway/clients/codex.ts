@@ -4,37 +4,37 @@ import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { createServer, type AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { clientFolder } from "../../../test/install-clients.ts";
+import { getClientFolder } from "../../../test/install-clients.ts";
 import type { ClientSet } from "../../../test/pinned-clients.ts";
 
 export interface CodexOptions {
-  /** The gateway's address. */
+  /** The gateway's URL. */
   url: string;
   model: string;
-  /** The version to run; the current one unless told. */
+  /** The version to run; default: the current one. */
   from?: ClientSet;
   wire?: "responses" | "chat";
-  /** More lines of its config.toml: at the top, in the block of the provider, and tables at the end. */
+  /** More lines of its config.toml: at the top, in the provider's table, and tables at the end. */
   settings?: string;
   provider?: string;
   tables?: string;
-  /** What follows the address of the catalogue. */
+  /** Appended to the URL of the catalog. */
   catalog?: string;
-  /** A whole config.toml instead of ours; what keeps Codex quiet and free is added. */
+  /** A complete config.toml; settings that keep Codex off the network and without approvals are added. */
   config?: string;
-  /** Started by `deltawire codex`, with these words before `codex`. */
+  /** Arguments before `codex`, if it is started by `deltawire codex`. */
   byDeltawire?: string[];
 }
 
-/** A Codex with a home and a working folder of its own. */
+/** Codex with its own home and working directory. */
 export interface Codex {
   home: string;
   cwd: string;
-  /** Begins a conversation. */
+  /** Starts a conversation. */
   exec(prompt: string, ...args: string[]): Promise<CodexTurn>;
-  /** Goes on with the last one. */
+  /** Continues the last conversation. */
   resume(prompt: string, ...args: string[]): Promise<CodexTurn>;
-  /** What stands in a file of the working folder. */
+  /** Reads a file in the working directory. */
   read(file: string): Promise<string>;
   remove(): Promise<void>;
 }
@@ -44,11 +44,11 @@ interface CodexTurn {
   events: CodexEvent[];
   /** Finished items of all kinds, in order. */
   items: CodexItem[];
-  /** What it said. */
+  /** The text of its messages. */
   messages: string[];
   reasoning: string[];
   commands: CodexItem[];
-  /** What it complains of, in events. */
+  /** Errors and warnings in events. */
   errors: string[];
   usage: Record<string, number>;
   exitCode: number | null;
@@ -76,14 +76,15 @@ interface CodexItem {
   [field: string]: unknown;
 }
 
-export async function newCodex(options: CodexOptions): Promise<Codex> {
-  // Not below the system's temporary folder: Codex warns of a home there.
+export async function createCodex(options: CodexOptions): Promise<Codex> {
+  // Not in the system's temporary folder: Codex warns about a home there.
   const homes = join(import.meta.dirname, "..", "..", "..", "artifacts", "codex");
   await mkdir(homes, { recursive: true });
   const home = await mkdtemp(join(homes, "home-"));
   const cwd = await mkdtemp(join(tmpdir(), "deltawire-codex-"));
-  await writeFile(join(home, "config.toml"), configOf(options));
-  const run = (args: string[]): Promise<CodexTurn> => runCodex(commandOf(options, args), home, cwd);
+  await writeFile(join(home, "config.toml"), formatConfig(options));
+  const run = (args: string[]): Promise<CodexTurn> =>
+    runCodex(buildCommand(options, args), home, cwd);
   const usual = ["--json", "--skip-git-repo-check"];
   return {
     home,
@@ -98,12 +99,12 @@ export async function newCodex(options: CodexOptions): Promise<Codex> {
   };
 }
 
-/** The settings of a user, and those that keep Codex off the network and let it run what it is told to. */
-function configOf(options: CodexOptions): string {
+/** The settings of a user, and those that keep Codex off the network and let it run commands without approval. */
+function formatConfig(options: CodexOptions): string {
   return `approval_policy = "never"
 sandbox_mode = "danger-full-access"
 check_for_update_on_startup = false
-${options.config ?? userConfig(options)}
+${options.config ?? formatUserConfig(options)}
 
 [analytics]
 enabled = false
@@ -114,7 +115,7 @@ unbounded_connection_retries = false
 `;
 }
 
-function userConfig(options: CodexOptions): string {
+function formatUserConfig(options: CodexOptions): string {
   const { url, model, wire = "responses", catalog = "" } = options;
   const { settings = "", provider = "", tables = "" } = options;
   return `model = ${JSON.stringify(model)}
@@ -132,34 +133,37 @@ ${tables}`;
 }
 
 interface NodeCommand {
-  words: string[];
+  commandArguments: string[];
   env: Record<string, string>;
 }
 
-function commandOf({ from = "current", byDeltawire }: CodexOptions, args: string[]): NodeCommand {
-  const script = join(clientFolder(from), "node_modules", "@openai", "codex", "bin", "codex.js");
-  if (byDeltawire === undefined) return { words: [script, ...args], env: {} };
+function buildCommand(
+  { from = "current", byDeltawire }: CodexOptions,
+  args: string[],
+): NodeCommand {
+  const script = join(getClientFolder(from), "node_modules", "@openai", "codex", "bin", "codex.js");
+  if (byDeltawire === undefined) return { commandArguments: [script, ...args], env: {} };
   const main = join(import.meta.dirname, "..", "src", "main.ts");
   return {
-    words: ["--conditions=@deltawire/source", main, ...byDeltawire, "codex", ...args],
+    commandArguments: ["--conditions=@deltawire/source", main, ...byDeltawire, "codex", ...args],
     env: { DELTAWIRE_CODEX: script },
   };
 }
 
-const longestTurnMs = 60_000;
+const turnTimeoutMs = 60_000;
 
 async function runCodex(
-  { words, env }: NodeCommand,
+  { commandArguments, env }: NodeCommand,
   home: string,
   cwd: string,
 ): Promise<CodexTurn> {
-  const proxy = await watchedProxy();
-  const child = spawn(process.execPath, words, {
+  const proxy = await startWatchingProxy();
+  const child = spawn(process.execPath, commandArguments, {
     cwd,
-    env: { ...environment(home, proxy.url), ...env },
-    // At a terminal it would wait for more on its standard input.
+    env: { ...buildEnvironment(home, proxy.url), ...env },
+    // With a terminal it would wait for more standard input.
     stdio: ["ignore", "pipe", "pipe"],
-    // A group of its own, so that its binary and the commands of that end with it.
+    // In a separate process group, so that its binary and their commands end with it.
     detached: process.platform !== "win32",
   });
   const end = (): void => {
@@ -170,7 +174,7 @@ async function runCodex(
   const limit = setTimeout(() => {
     timedOut = true;
     end();
-  }, longestTurnMs);
+  }, turnTimeoutMs);
   let stdout = "";
   let stderr = "";
   child.stdout.setEncoding("utf8").on("data", (text: string) => (stdout += text));
@@ -178,8 +182,8 @@ async function runCodex(
   try {
     const [exitCode] = (await once(child, "close")) as [number | null];
     if (timedOut)
-      throw new Error(`Codex was not done in ${longestTurnMs} ms:\n${stdout}\n${stderr}`);
-    return { ...turnOf(stdout), exitCode, stderr, outside: proxy.asked };
+      throw new Error(`Codex was not done in ${turnTimeoutMs} ms:\n${stdout}\n${stderr}`);
+    return { ...parseTurn(stdout), exitCode, stderr, outside: proxy.hosts };
   } finally {
     clearTimeout(limit);
     process.off("exit", end);
@@ -196,8 +200,8 @@ function endGroup(pid: number): void {
   }
 }
 
-/** Nothing of the machine's own environment, where a key might be. */
-function environment(home: string, proxy: string): NodeJS.ProcessEnv {
+/** Nothing of the machine's own environment, which might contain a key. */
+function buildEnvironment(home: string, proxy: string): NodeJS.ProcessEnv {
   return {
     PATH: process.env["PATH"],
     HOME: home,
@@ -210,35 +214,35 @@ function environment(home: string, proxy: string): NodeJS.ProcessEnv {
   };
 }
 
-/** A proxy that lets nobody through and remembers who asked. */
-async function watchedProxy() {
-  const asked: string[] = [];
+/** A proxy that rejects all connections and records their hosts. */
+async function startWatchingProxy() {
+  const hosts: string[] = [];
   const server = createServer((socket) => {
     socket.on("error", () => socket.destroy());
     socket.once("data", (data) => {
-      asked.push(data.toString("latin1").split("\r\n", 1)[0] ?? "");
+      hosts.push(data.toString("latin1").split("\r\n", 1)[0] ?? "");
       socket.end("HTTP/1.1 403 Forbidden\r\ncontent-length: 0\r\n\r\n");
     });
   });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   const { port } = server.address() as AddressInfo;
-  return { url: `http://127.0.0.1:${port}`, asked, close: () => server.close() };
+  return { url: `http://127.0.0.1:${port}`, hosts, close: () => server.close() };
 }
 
-function turnOf(stdout: string): Omit<CodexTurn, "exitCode" | "stderr" | "outside"> {
+function parseTurn(stdout: string): Omit<CodexTurn, "exitCode" | "stderr" | "outside"> {
   const lines = stdout.split("\n").filter((line) => line.trim() !== "");
   const events = lines.map((line) => JSON.parse(line) as CodexEvent);
   const items = events.flatMap(({ type, item }) =>
     type === "item.completed" && item !== undefined ? [item] : [],
   );
-  const textsOf = (type: string) =>
+  const listTexts = (type: string) =>
     items.filter((item) => item.type === type).map(({ text = "" }) => text);
   return {
     events,
     items,
-    messages: textsOf("agent_message"),
-    reasoning: textsOf("reasoning"),
+    messages: listTexts("agent_message"),
+    reasoning: listTexts("reasoning"),
     commands: items.filter(({ type }) => type === "command_execution"),
     errors: events.flatMap(({ type, message, error }) =>
       type === "error" ? [message ?? ""] : type === "turn.failed" ? [error?.message ?? ""] : [],

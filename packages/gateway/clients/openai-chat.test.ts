@@ -2,16 +2,16 @@ import OpenAI from "openai";
 import { zodFunction, zodResponseFormat } from "openai/helpers/zod";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
-import { pictureFor } from "@deltawire/demo";
-import { demoStage, type DemoStage } from "./demo-stage.ts";
+import { createSampleImage } from "@deltawire/demo";
+import { demoFixture, type DemoFixture } from "./demo-fixture.ts";
 
-let stage: DemoStage;
+let fixture: DemoFixture;
 
 beforeAll(async () => {
-  stage = await demoStage();
+  fixture = await demoFixture();
 });
 
-afterAll(() => stage.close());
+afterAll(() => fixture.close());
 
 const question = "What is the weather in Oslo and Rome?";
 const weather = zodFunction({
@@ -24,9 +24,9 @@ const user = (content: string) => [{ role: "user" as const, content }];
 
 describe.each(["overChat", "overResponses"] as const)("the openai SDK's chat, %s", (upstream) => {
   const client = () =>
-    new OpenAI({ baseURL: `${stage[upstream].url}/v1`, apiKey: "local", maxRetries: 0 });
+    new OpenAI({ baseURL: `${fixture[upstream].url}/v1`, apiKey: "local", maxRetries: 0 });
 
-  test("create gives the text and the usage", async () => {
+  test("create returns the text and the usage", async () => {
     const completion = await client().chat.completions.create({
       model: "clean",
       messages: user("Good morning"),
@@ -38,18 +38,18 @@ describe.each(["overChat", "overResponses"] as const)("the openai SDK's chat, %s
     expect(completion.usage?.completion_tokens).toBeGreaterThan(10);
   });
 
-  test("n choices come whole and streamed", async () => {
-    const asked = { model: "clean", messages: user("Good morning"), n: 3 };
-    const completion = await client().chat.completions.create(asked);
+  test("n choices are returned, streaming or not", async () => {
+    const completionRequest = { model: "clean", messages: user("Good morning"), n: 3 };
+    const completion = await client().chat.completions.create(completionRequest);
     expect(completion.choices.map(({ index }) => index)).toEqual([0, 1, 2]);
-    const stream = client().chat.completions.stream(asked);
+    const stream = client().chat.completions.stream(completionRequest);
     const { choices } = await stream.finalChatCompletion();
     expect(choices.map(({ message }) => message.content)).toEqual(
       completion.choices.map(({ message }) => message.content),
     );
   });
 
-  test("stream gives the deltas, the usage where it is asked for, and the same at the end", async () => {
+  test("stream yields the deltas, the usage if requested, and the same result at the end", async () => {
     const stream = client().chat.completions.stream({
       model: "clean",
       messages: user("Good morning"),
@@ -63,7 +63,7 @@ describe.each(["overChat", "overResponses"] as const)("the openai SDK's chat, %s
     expect(completion.usage?.total_tokens).toBeGreaterThan(10);
   });
 
-  test("a stream without that wish has no usage", async () => {
+  test("a stream has no usage unless it is requested", async () => {
     const stream = await client().chat.completions.create({
       model: "clean",
       messages: user("Good morning"),
@@ -76,7 +76,7 @@ describe.each(["overChat", "overResponses"] as const)("the openai SDK's chat, %s
     expect(chunks.at(-1)?.choices[0]?.finish_reason).toBe("stop");
   });
 
-  test("parse gives an object of the schema", async () => {
+  test("parse returns an object that matches the schema", async () => {
     const completion = await client().chat.completions.parse({
       model: "clean",
       messages: user("Oslo has 700000 people"),
@@ -88,7 +88,7 @@ describe.each(["overChat", "overResponses"] as const)("the openai SDK's chat, %s
     });
   });
 
-  test("so it does where the server knows no schemas", async () => {
+  test("parse also works if the server does not support schemas", async () => {
     const completion = await client().chat.completions.parse({
       model: "no-json-schema",
       messages: user("Oslo has 700000 people"),
@@ -98,12 +98,14 @@ describe.each(["overChat", "overResponses"] as const)("the openai SDK's chat, %s
   });
 
   test.each(["clean", "stop-with-calls", "no-index", "missing-ids", "object-arguments"])(
-    "calls are parsed on an upstream like %s, whole and streamed",
+    "calls are parsed on an upstream like %s, streaming or not",
     async (model) => {
-      const asked = { model, messages: user(question), tools: [weather] };
-      const whole = await client().chat.completions.parse(asked);
-      const streamed = await client().chat.completions.stream(asked).finalChatCompletion();
-      for (const { choices } of [whole, streamed]) {
+      const completionRequest = { model, messages: user(question), tools: [weather] };
+      const complete = await client().chat.completions.parse(completionRequest);
+      const streamed = await client()
+        .chat.completions.stream(completionRequest)
+        .finalChatCompletion();
+      for (const { choices } of [complete, streamed]) {
         const calls = choices[0]?.message.tool_calls ?? [];
         expect(calls.map(parsedArguments)).toEqual([{ city: "Oslo" }, { city: "Rome" }]);
         expect(new Set(calls.map(({ id }) => id)).size).toBe(2);
@@ -112,36 +114,39 @@ describe.each(["overChat", "overResponses"] as const)("the openai SDK's chat, %s
     },
   );
 
-  test.each([false, true])("runTools calls and answers, streamed: %s", async (stream) => {
-    const asked: string[] = [];
-    const tool = {
-      type: "function" as const,
-      function: {
-        name: "get_weather",
-        description: "The weather in a city.",
-        parameters: {
-          type: "object",
-          properties: { city: { type: "string" } },
-          required: ["city"],
+  test.each([false, true])(
+    "runTools runs the tools and returns the final text, streamed: %s",
+    async (stream) => {
+      const requestedCities: string[] = [];
+      const tool = {
+        type: "function" as const,
+        function: {
+          name: "get_weather",
+          description: "The weather in a city.",
+          parameters: {
+            type: "object",
+            properties: { city: { type: "string" } },
+            required: ["city"],
+          },
+          parse: (text: string) => JSON.parse(text) as { city: string },
+          function: ({ city: name }: { city: string }) => {
+            requestedCities.push(name);
+            return `${name} is sunny.`;
+          },
         },
-        parse: (text: string) => JSON.parse(text) as { city: string },
-        function: ({ city: name }: { city: string }) => {
-          asked.push(name);
-          return `${name} is sunny.`;
-        },
-      },
-    };
-    const request = { model: "stop-with-calls", messages: user(question), tools: [tool] };
-    const runner = stream
-      ? client().chat.completions.runTools({ ...request, stream })
-      : client().chat.completions.runTools(request);
-    expect(await runner.finalContent()).toBe(
-      "`get_weather` answered: Oslo is sunny.\n\n`get_weather` answered: Rome is sunny.",
-    );
-    expect(asked).toEqual(["Oslo", "Rome"]);
-  });
+      };
+      const request = { model: "stop-with-calls", messages: user(question), tools: [tool] };
+      const runner = stream
+        ? client().chat.completions.runTools({ ...request, stream })
+        : client().chat.completions.runTools(request);
+      expect(await runner.finalContent()).toBe(
+        "`get_weather` answered: Oslo is sunny.\n\n`get_weather` answered: Rome is sunny.",
+      );
+      expect(requestedCities).toEqual(["Oslo", "Rome"]);
+    },
+  );
 
-  test("pictures, files and sound arrive", async () => {
+  test("images and files reach the upstream, and audio is accepted", async () => {
     const completion = await client().chat.completions.create({
       model: "clean",
       messages: [
@@ -151,7 +156,7 @@ describe.each(["overChat", "overResponses"] as const)("the openai SDK's chat, %s
             { type: "text", text: "What are these?" },
             {
               type: "image_url",
-              image_url: { url: `data:image/png;base64,${base64(pictureFor("roses"))}` },
+              image_url: { url: `data:image/png;base64,${base64(createSampleImage("roses"))}` },
             },
             {
               type: "file",
@@ -166,17 +171,17 @@ describe.each(["overChat", "overResponses"] as const)("the openai SDK's chat, %s
       ],
     });
     expect(completion.choices[0]?.message.content).toMatch(
-      /^I got 1 image \(image\/png, .*\) and 1 file \(report\.pdf, 8 bytes\)/,
+      /^I received 1 image \(image\/png, .*\) and 1 file \(report\.pdf, 8 bytes\)/,
     );
   });
 
-  test("a stream that the upstream cuts throws", async () => {
+  test("a stream that the upstream cuts off throws", async () => {
     const stream = client().chat.completions.stream({
       model: "cut",
       messages: user("Good morning"),
     });
     await expect(stream.finalChatCompletion()).rejects.toThrow(
-      /broke before it had finished the reply/,
+      /was lost before the reply was finished/,
     );
   });
 });

@@ -1,23 +1,23 @@
-import { setTimeout as after } from "node:timers/promises";
+import { setTimeout as sleep } from "node:timers/promises";
 import OpenAI, { BadRequestError, NotFoundError, RateLimitError, toFile } from "openai";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
-import { runningGateway } from "../test/running-gateway.ts";
-import { toneFor } from "@deltawire/demo";
-import { demoStage, loggedReplies, type DemoStage } from "./demo-stage.ts";
+import { startTestGateway } from "../test/test-gateway.ts";
+import { createSampleAudio } from "@deltawire/demo";
+import { demoFixture, parseLoggedReplies, type DemoFixture } from "./demo-fixture.ts";
 
-let stage: DemoStage;
+let fixture: DemoFixture;
 
 beforeAll(async () => {
-  stage = await demoStage();
+  fixture = await demoFixture();
 });
 
-afterAll(() => stage.close());
+afterAll(() => fixture.close());
 
 describe.each(["overChat", "overResponses"] as const)("the openai SDK, %s", (upstream) => {
   const client = () =>
-    new OpenAI({ baseURL: `${stage[upstream].url}/v1`, apiKey: "local", maxRetries: 0 });
+    new OpenAI({ baseURL: `${fixture[upstream].url}/v1`, apiKey: "local", maxRetries: 0 });
 
-  test("lists the models and finds one", async () => {
+  test("lists the models and retrieves one", async () => {
     const names: string[] = [];
     for await (const model of client().models.list()) names.push(model.id);
     expect(names).toContain("clean");
@@ -25,7 +25,7 @@ describe.each(["overChat", "overResponses"] as const)("the openai SDK, %s", (ups
     expect(await client().models.retrieve("clean")).toMatchObject({ id: "clean", object: "model" });
   });
 
-  test("makes embeddings", async () => {
+  test("creates embeddings", async () => {
     const { data } = await client().embeddings.create({
       model: "clean",
       input: ["red roses", "blue violets"],
@@ -33,25 +33,25 @@ describe.each(["overChat", "overResponses"] as const)("the openai SDK, %s", (ups
     expect(data.map(({ embedding }) => embedding.length)).toEqual([64, 64]);
   });
 
-  test("speaks", async () => {
+  test("creates speech", async () => {
     const speech = await client().audio.speech.create({
       model: "clean",
       voice: "alloy",
       input: "Good morning",
     });
-    const sound = Buffer.from(await speech.arrayBuffer());
-    expect(sound.equals(toneFor("Good morning"))).toBe(true);
+    const audio = Buffer.from(await speech.arrayBuffer());
+    expect(audio.equals(createSampleAudio("Good morning"))).toBe(true);
   });
 
-  test("uploads sound for a transcript and a translation", async () => {
-    const sound = toneFor("Good morning");
-    const file = () => toFile(sound, "morning.wav");
-    const expected = `The demo got morning.wav with ${sound.length} bytes.`;
-    const heard = await client().audio.transcriptions.create({
+  test("uploads audio for a transcription and a translation", async () => {
+    const audio = createSampleAudio("Good morning");
+    const file = () => toFile(audio, "morning.wav");
+    const expected = `The demo received morning.wav with ${audio.length} bytes.`;
+    const transcription = await client().audio.transcriptions.create({
       model: "clean",
       file: await file(),
     });
-    expect(heard.text).toContain(expected);
+    expect(transcription.text).toContain(expected);
     const translated = await client().audio.translations.create({
       model: "clean",
       file: await file(),
@@ -59,11 +59,11 @@ describe.each(["overChat", "overResponses"] as const)("the openai SDK, %s", (ups
     expect(translated.text).toContain(expected);
   });
 
-  test("makes and edits pictures", async () => {
-    const made = await client().images.generate({ model: "clean", prompt: "roses", n: 2 });
-    const [picture] = made.data ?? [];
-    expect(made.data).toHaveLength(2);
-    const bytes = Buffer.from(picture?.b64_json ?? "", "base64");
+  test("creates and edits images", async () => {
+    const generated = await client().images.generate({ model: "clean", prompt: "roses", n: 2 });
+    const [generatedImage] = generated.data ?? [];
+    expect(generated.data).toHaveLength(2);
+    const bytes = Buffer.from(generatedImage?.b64_json ?? "", "base64");
     expect(bytes.subarray(1, 4).toString("latin1")).toBe("PNG");
     const edited = await client().images.edit({
       model: "clean",
@@ -75,49 +75,53 @@ describe.each(["overChat", "overResponses"] as const)("the openai SDK, %s", (ups
 
   test.each([
     {
-      kind: NotFoundError,
+      errorClass: NotFoundError,
       request: { model: "nobody" },
-      says: { status: 404, message: expect.stringContaining("The model 'nobody' does not exist") },
+      expected: {
+        status: 404,
+        message: expect.stringContaining("The model 'nobody' does not exist"),
+      },
     },
     {
-      kind: BadRequestError,
+      errorClass: BadRequestError,
       request: { model: "clean", input: [{ type: "message", role: "king", content: "" }] },
-      says: { status: 400, param: "input[0].role" },
+      expected: { status: 400, param: "input[0].role" },
     },
     {
-      kind: RateLimitError,
+      errorClass: RateLimitError,
       request: { model: "rate-limited-forever" },
-      says: { status: 429, code: "rate_limit_exceeded" },
+      expected: { status: 429, code: "rate_limit_exceeded" },
     },
-  ])("throws a $kind.name", async ({ kind, request, says }) => {
+  ])("throws a $errorClass.name", async ({ errorClass, request, expected }) => {
     const failure = await client()
       .responses.create({ input: "Hello", ...request } as { model: string; input: string })
       .catch((error: unknown) => error);
-    expect(failure).toBeInstanceOf(kind);
-    expect(failure).toMatchObject(says);
+    expect(failure).toBeInstanceOf(errorClass);
+    expect(failure).toMatchObject(expected);
   });
 
-  test("an abort reaches the upstream", async () => {
+  test("leaving a stream aborts the upstream request", async () => {
     const stream = await client().responses.create({
       model: "slow",
       input: "long 2000",
       stream: true,
     });
     for await (const event of stream) if (event.type === "response.output_text.delta") break;
-    const lastOf = () => loggedReplies(stage.overChat).at(-1);
-    for (let waited = 0; waited < 2000 && lastOf()?.left !== true; waited += 10) await after(10);
-    expect(lastOf()).toMatchObject({ model: "slow", left: true });
+    const getLastReply = () => parseLoggedReplies(fixture.overChat).at(-1);
+    for (let waitedMs = 0; waitedMs < 2000 && getLastReply()?.left !== true; waitedMs += 10)
+      await sleep(10);
+    expect(getLastReply()).toMatchObject({ model: "slow", client_disconnected: true });
   });
 });
 
-test("a missing token is an AuthenticationError", async () => {
-  const gateway = await runningGateway(`[server]\nport = 0\ntokens = ["0123456789abcdef"]\n`);
+test("a wrong token throws an AuthenticationError", async () => {
+  const gateway = await startTestGateway(`[server]\nport = 0\ntokens = ["0123456789abcdef"]\n`);
   onTestFinished(() => gateway.close());
-  const ask = (apiKey: string) =>
+  const send = (apiKey: string) =>
     new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey, maxRetries: 0 }).responses.create({
       model: "demo/clean",
       input: "Good morning",
     });
-  await expect(ask("wrong")).rejects.toThrow(OpenAI.AuthenticationError);
-  await expect(ask("0123456789abcdef")).resolves.toMatchObject({ status: "completed" });
+  await expect(send("wrong")).rejects.toThrow(OpenAI.AuthenticationError);
+  await expect(send("0123456789abcdef")).resolves.toMatchObject({ status: "completed" });
 });

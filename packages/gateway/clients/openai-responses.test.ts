@@ -2,16 +2,16 @@ import OpenAI from "openai";
 import { zodResponsesFunction, zodTextFormat } from "openai/helpers/zod";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
-import { pictureFor } from "@deltawire/demo";
-import { demoStage, type DemoStage } from "./demo-stage.ts";
+import { createSampleImage } from "@deltawire/demo";
+import { demoFixture, type DemoFixture } from "./demo-fixture.ts";
 
-let stage: DemoStage;
+let fixture: DemoFixture;
 
 beforeAll(async () => {
-  stage = await demoStage();
+  fixture = await demoFixture();
 });
 
-afterAll(() => stage.close());
+afterAll(() => fixture.close());
 
 const weather = zodResponsesFunction({
   name: "get_weather",
@@ -25,9 +25,9 @@ describe.each(["overChat", "overResponses"] as const)(
   "the openai SDK's responses, %s",
   (upstream) => {
     const client = () =>
-      new OpenAI({ baseURL: `${stage[upstream].url}/v1`, apiKey: "local", maxRetries: 0 });
+      new OpenAI({ baseURL: `${fixture[upstream].url}/v1`, apiKey: "local", maxRetries: 0 });
 
-    test("create gives the text, the reasoning and the usage", async () => {
+    test("create returns the text, the reasoning and the usage", async () => {
       const response = await client().responses.create({ model: "clean", input: "Good morning" });
       expect(response.output_text).toContain("> Good morning");
       expect(response.status).toBe("completed");
@@ -38,24 +38,24 @@ describe.each(["overChat", "overResponses"] as const)(
       expect(response.usage?.output_tokens_details.reasoning_tokens).toBeGreaterThan(0);
     });
 
-    test("stream gives the deltas, in order, and the same response at the end", async () => {
+    test("stream yields the deltas, in order, and the same response at the end", async () => {
       const stream = client().responses.stream({ model: "clean", input: "Good morning" });
       let text = "";
-      let thought = "";
+      let reasoning = "";
       const numbers: number[] = [];
       for await (const event of stream) {
         numbers.push(event.sequence_number);
         if (event.type === "response.output_text.delta") text += event.delta;
-        if (event.type === "response.reasoning_summary_text.delta") thought += event.delta;
+        if (event.type === "response.reasoning_summary_text.delta") reasoning += event.delta;
       }
       const response = await stream.finalResponse();
       expect(text).toContain("> Good morning");
       expect(response.output_text).toBe(text);
-      expect(thought).toContain("No tool is needed here.");
-      expect(numbers).toEqual(numbers.map((_, at) => at));
+      expect(reasoning).toContain("No tool is needed here.");
+      expect(numbers).toEqual(numbers.map((_, index) => index));
     });
 
-    test("parse gives an object of the schema", async () => {
+    test("parse returns an object that matches the schema", async () => {
       const response = await client().responses.parse({
         model: "clean",
         input: "Oslo has 700000 people",
@@ -81,10 +81,10 @@ describe.each(["overChat", "overResponses"] as const)(
         input: [
           { role: "user", content: "What is the weather in Oslo and Rome?" },
           ...first.output.map(asInput),
-          ...calls.map(({ call_id }, at) => ({
+          ...calls.map(({ call_id }, index) => ({
             type: "function_call_output" as const,
             call_id,
-            output: `${10 + at} degrees`,
+            output: `${10 + index} degrees`,
           })),
         ],
       });
@@ -93,7 +93,7 @@ describe.each(["overChat", "overResponses"] as const)(
       );
     });
 
-    test("a call is streamed as deltas that make its arguments", async () => {
+    test("a call is streamed as deltas that add up to its arguments", async () => {
       const stream = client().responses.stream({
         model: "stop-with-calls",
         input: "What is the weather in Oslo?",
@@ -124,8 +124,8 @@ describe.each(["overChat", "overResponses"] as const)(
       );
     });
 
-    test("pictures and files arrive", async () => {
-      const picture = pictureFor("roses").toString("base64");
+    test("images and files reach the upstream", async () => {
+      const image = createSampleImage("roses").toString("base64");
       const response = await client().responses.create({
         model: "clean",
         input: [
@@ -136,7 +136,7 @@ describe.each(["overChat", "overResponses"] as const)(
               {
                 type: "input_image",
                 detail: "auto",
-                image_url: `data:image/png;base64,${picture}`,
+                image_url: `data:image/png;base64,${image}`,
               },
               {
                 type: "input_file",
@@ -148,11 +148,11 @@ describe.each(["overChat", "overResponses"] as const)(
         ],
       });
       expect(response.output_text).toMatch(
-        /^I got 1 image \(image\/png, .*\) and 1 file \(report\.pdf, 8 bytes\)/,
+        /^I received 1 image \(image\/png, .*\) and 1 file \(report\.pdf, 8 bytes\)/,
       );
     });
 
-    test("a limit on the tokens ends the response as incomplete", async () => {
+    test("a token limit ends the response as incomplete", async () => {
       const response = await client().responses.create({
         model: "clean",
         input: "long 500",
@@ -162,7 +162,7 @@ describe.each(["overChat", "overResponses"] as const)(
       expect(response.incomplete_details).toEqual({ reason: "max_output_tokens" });
     });
 
-    test("a stream that the upstream cuts is never a completed one", async () => {
+    test("a stream that the upstream cuts off ends as failed", async () => {
       const stream = client().responses.stream({ model: "cut", input: "Good morning" });
       const types: string[] = [];
       for await (const event of stream) types.push(event.type);
@@ -176,7 +176,7 @@ describe.each(["overChat", "overResponses"] as const)(
   },
 );
 
-/** An output item as the SDK's own helper sends it back: without what it added itself. */
+/** Returns an output item as the SDK's own helper sends it back: without the fields that the SDK added. */
 function asInput(item: OpenAI.Responses.ResponseOutputItem): OpenAI.Responses.ResponseInputItem {
   const { parsed_arguments: _, ...rest } = item as typeof item & { parsed_arguments?: unknown };
   return rest as OpenAI.Responses.ResponseInputItem;

@@ -1,4 +1,4 @@
-import { approvalsAreAnswered, type TaskView } from "@deltawire/tasks";
+import { areApprovalsAnswered, type TaskView } from "@deltawire/tasks";
 import {
   AbstractChat,
   DefaultChatTransport,
@@ -8,17 +8,17 @@ import {
   type UIMessage,
 } from "ai";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { agentStage, type AgentStage } from "./agent-stage.ts";
+import { agentFixture, type AgentFixture } from "./agent-fixture.ts";
 
 /* `useChat` of every framework is a thin shell around AbstractChat and a transport; these are the real ones. */
 
-let stage: AgentStage;
+let fixture: AgentFixture;
 
 beforeAll(async () => {
-  stage = await agentStage({ paceMs: 2 });
+  fixture = await agentFixture({ paceMs: 2 });
 });
 
-afterAll(() => stage.close());
+afterAll(() => fixture.close());
 
 class PlainState implements ChatState<UIMessage> {
   status: ChatStatus = "ready";
@@ -49,8 +49,8 @@ class Chat extends AbstractChat<UIMessage> {
     super({
       id,
       state: new PlainState(messages),
-      transport: new DefaultChatTransport({ api: stage.gateway.url + api }),
-      sendAutomaticallyWhen: approvalsAreAnswered,
+      transport: new DefaultChatTransport({ api: fixture.gateway.url + api }),
+      sendAutomaticallyWhen: areApprovalsAnswered,
       onData: ({ type }) => void data.push(type),
     });
     this.data = data;
@@ -68,14 +68,14 @@ class Chat extends AbstractChat<UIMessage> {
     return this.parts.find((part) => part.type === "dynamic-tool" && part.toolName === name);
   }
 
-  /** What waits for an answer. */
-  get asked(): string[] {
+  /** The ids of the pending approvals. */
+  get pendingApprovalIds(): string[] {
     return this.parts.flatMap((part) =>
       part.type === "dynamic-tool" && part.state === "approval-requested" ? [part.approval.id] : [],
     );
   }
 
-  /** Resolves when the answer was sent and all that came of it was read. */
+  /** Resolves when the decision was sent and the reply was read. */
   async answer(id: string, approved: boolean, reason?: string): Promise<void> {
     const more = reason === undefined ? {} : { reason };
     await this.addToolApprovalResponse({ id, approved, ...more });
@@ -90,12 +90,12 @@ function isAnswered({ parts }: Chat, id: string): boolean {
   );
 }
 
-async function taskOf(message: UIMessage | undefined): Promise<TaskView> {
-  const reply = await fetch(`${stage.gateway.url}/api/tasks/${message?.id}`);
+async function fetchTask(message: UIMessage | undefined): Promise<TaskView> {
+  const reply = await fetch(`${fixture.gateway.url}/api/tasks/${message?.id}`);
   return (await reply.json()) as TaskView;
 }
 
-function textOf(task: TaskView): string[] {
+function listTexts(task: TaskView): string[] {
   return task.output.flatMap((item) =>
     item.type === "message"
       ? item.block_list.flatMap((block) => (block.type === "text" ? [block.text] : []))
@@ -104,7 +104,7 @@ function textOf(task: TaskView): string[] {
 }
 
 describe("useChat on a task", () => {
-  test("a question with a tool: reasoning, the call with its result, the answer with its source", async () => {
+  test("shows a question with a tool: reasoning, the call with its result, the answer with its source", async () => {
     const chat = new Chat("tool");
     await chat.sendMessage({ text: "What is the weather in Oslo?" });
     expect([chat.status, chat.error]).toEqual(["ready", undefined]);
@@ -125,13 +125,13 @@ describe("useChat on a task", () => {
       output: [{ type: "text", text: expect.stringContaining("sunny") }],
     });
     const [message] = chat.messages.slice(-1);
-    const task = await taskOf(message);
+    const task = await fetchTask(message);
     expect(message?.metadata).toMatchObject({ task_id: task.task_id, status: "completed" });
-    expect(chat.texts).toEqual(textOf(task));
+    expect(chat.texts).toEqual(listTexts(task));
     await expect(validateUIMessages({ messages: chat.messages })).resolves.toHaveLength(2);
   });
 
-  test("two turns: the model is told of the first in the second", async () => {
+  test("sends the first turn to the model with the second", async () => {
     const chat = new Chat("turns");
     await chat.sendMessage({ text: "What is the weather in Oslo?" });
     await chat.sendMessage({ text: "Good night" });
@@ -142,7 +142,7 @@ describe("useChat on a task", () => {
       "assistant",
     ]);
     expect(chat.texts.join()).toContain("> Good night");
-    const { body } = stage.demo.requests.findLast(({ method }) => method === "POST") ?? {};
+    const { body } = fixture.demo.requests.findLast(({ method }) => method === "POST") ?? {};
     const { messages } = body as { messages: { role: string; content: string }[] };
     expect(messages.map(({ role }) => role)).toEqual([
       "system",
@@ -156,28 +156,28 @@ describe("useChat on a task", () => {
     expect(messages[4]?.content).not.toContain("[^1]");
   });
 
-  test("an approval is asked for in the message, answered in it, and the answer goes on in it", async () => {
+  test("requests an approval in the message, where it is decided and the answer continues", async () => {
     const chat = new Chat("approval");
     await chat.sendMessage({ text: "Send a message to Ann: hello" });
-    const [id = ""] = chat.asked;
+    const [id = ""] = chat.pendingApprovalIds;
     expect(chat.tool("send_message")).toMatchObject({ input: { to: "Ann" } });
-    expect((await taskOf(chat.messages.at(-1))).status).toBe("input_required");
+    expect((await fetchTask(chat.messages.at(-1))).status).toBe("input_required");
     await chat.answer(id, true);
     expect(chat.messages).toHaveLength(2);
     expect(chat.tool("send_message")).toMatchObject({
       state: "output-available",
       approval: { id, approved: true },
     });
-    const task = await taskOf(chat.messages.at(-1));
+    const task = await fetchTask(chat.messages.at(-1));
     expect(task.status).toBe("completed");
     expect(task.approvals).toMatchObject([{ resolution: { decision: "approve", by: "user" } }]);
-    expect(chat.texts).toEqual(textOf(task));
+    expect(chat.texts).toEqual(listTexts(task));
   });
 
-  test("a refusal is told to the model with its reason", async () => {
+  test("sends a denial to the model with its reason", async () => {
     const chat = new Chat("refusal");
     await chat.sendMessage({ text: "Send a message to Bob: hello" });
-    await chat.answer(chat.asked[0] ?? "", false, "he is asleep");
+    await chat.answer(chat.pendingApprovalIds[0] ?? "", false, "he is asleep");
     expect(chat.tool("send_message")).toMatchObject({
       state: "output-denied",
       approval: { approved: false, reason: "he is asleep" },
@@ -185,11 +185,11 @@ describe("useChat on a task", () => {
     expect(chat.texts.at(-1)).toContain("he is asleep");
   });
 
-  test("an answer that somebody else was faster with is replaced by theirs", async () => {
+  test("replaces a late decision with the first one", async () => {
     const chat = new Chat("late");
     await chat.sendMessage({ text: "Send a message to Cleo: hello" });
-    const [id = ""] = chat.asked;
-    const first = await fetch(`${stage.gateway.url}/api/approvals/${id}`, {
+    const [id = ""] = chat.pendingApprovalIds;
+    const first = await fetch(`${fixture.gateway.url}/api/approvals/${id}`, {
       method: "POST",
       headers: { "content-type": "application/json" },
       body: JSON.stringify({ decision: "deny", reason: "no" }),
@@ -202,7 +202,7 @@ describe("useChat on a task", () => {
     });
   });
 
-  test("a sub-agent's work is in parts of its own, and its words come live", async () => {
+  test("shows a sub-agent's work in separate parts, with live text", async () => {
     const chat = new Chat("helper");
     await chat.sendMessage({ text: "Ask the forecaster to tell the weather in Rome" });
     expect(chat.tool("ask_for_help")).toMatchObject({
@@ -217,74 +217,76 @@ describe("useChat on a task", () => {
     );
     expect(chat.parts.filter(({ type }) => type === "data-subtask-item").length).toBeGreaterThan(3);
     expect(chat.data).toContain("data-subtask-delta");
-    // Its calls are no calls of this message.
+    // Its calls are not calls of this message.
     expect(chat.tool("get_weather")).toBeUndefined();
   });
 
-  test("a page that is opened anew in the middle shows the whole of the same message", async () => {
+  test("shows the complete message on a page that is reopened while the task runs", async () => {
     const chat = new Chat("reload");
     void chat.sendMessage({ text: "long 300" });
     await vi.waitUntil(() => (chat.texts[0]?.length ?? 0) > 50, { timeout: 5000, interval: 1 });
-    const kept = structuredClone(chat.messages);
+    const savedMessages = structuredClone(chat.messages);
     await chat.stop();
-    // Leaving is not cancelling.
-    expect((await taskOf(kept.at(-1))).status).toBe("working");
-    const reloaded = new Chat("reload", kept);
+    // Disconnecting does not cancel the task.
+    expect((await fetchTask(savedMessages.at(-1))).status).toBe("working");
+    const reloaded = new Chat("reload", savedMessages);
     await reloaded.resumeStream();
     expect(reloaded.messages).toHaveLength(2);
-    const task = await taskOf(reloaded.messages.at(-1));
+    const task = await fetchTask(reloaded.messages.at(-1));
     expect(task.status).toBe("completed");
-    expect(reloaded.texts).toEqual(textOf(task));
-    expect(kept.at(-1)?.id).toBe(task.task_id);
-    // Now there is nothing to resume, but it can still be told to a page that missed the end.
-    const address = `${stage.gateway.url}/api/ui-messages/reload/stream`;
+    expect(reloaded.texts).toEqual(listTexts(task));
+    expect(savedMessages.at(-1)?.id).toBe(task.task_id);
+    // Now there is nothing to resume, but a page that missed the end can still get it.
+    const address = `${fixture.gateway.url}/api/ui-messages/reload/stream`;
     expect((await fetch(address)).status).toBe(204);
-    const late = new Chat("reload", kept, "/api/ui-messages?replay=all");
+    const late = new Chat("reload", savedMessages, "/api/ui-messages?replay=all");
     await late.resumeStream();
     expect(late.messages).toEqual(reloaded.messages);
   });
 
-  test("a page that is opened anew while a person is asked can answer", async () => {
+  test("can decide an approval on a page that is reopened", async () => {
     const chat = new Chat("asked");
     await chat.sendMessage({ text: "Send a message to Dan: hello" });
     const reloaded = new Chat("asked", structuredClone(chat.messages.slice(0, 1)));
     await reloaded.resumeStream();
-    expect(reloaded.asked).toEqual(chat.asked);
-    await reloaded.answer(reloaded.asked[0] ?? "", true);
-    expect((await taskOf(reloaded.messages.at(-1))).status).toBe("completed");
+    expect(reloaded.pendingApprovalIds).toEqual(chat.pendingApprovalIds);
+    await reloaded.answer(reloaded.pendingApprovalIds[0] ?? "", true);
+    expect((await fetchTask(reloaded.messages.at(-1))).status).toBe("completed");
     expect(reloaded.messages).toHaveLength(2);
   });
 
-  test("nothing to resume leaves the chat as it is", async () => {
+  test("leaves the chat unchanged if there is nothing to resume", async () => {
     const chat = new Chat("nothing");
     await chat.resumeStream();
     expect([chat.status, chat.messages]).toEqual(["ready", []]);
   });
 
-  test("who speaks instead of answering ends the task that asked", async () => {
+  test("ends a task that is waiting for an approval when the user sends a message instead", async () => {
     const chat = new Chat("instead");
     await chat.sendMessage({ text: "Send a message to Eve: hello" });
     const asking = chat.messages.at(-1);
     await chat.sendMessage({ text: "Good morning" });
     expect(chat.texts.join()).toContain("> Good morning");
-    await vi.waitUntil(async () => (await taskOf(asking)).status === "canceled", { timeout: 2000 });
+    await vi.waitUntil(async () => (await fetchTask(asking)).status === "canceled", {
+      timeout: 2000,
+    });
   });
 
-  test("a plain model answers too, and a picture arrives", async () => {
+  test("works with a plain model too, which receives images", async () => {
     const chat = new Chat("model", [], "/api/ui-messages?model=lab/clean");
     const url = `data:image/png;base64,${Buffer.from("a picture").toString("base64")}`;
     await chat.sendMessage({
       text: "What is this?",
       files: [{ type: "file", mediaType: "image/png", url }],
     });
-    expect(chat.texts.join()).toContain("I got 1 image (image/png, ");
+    expect(chat.texts.join()).toContain("I received 1 image (image/png, ");
   });
 
-  test("a failure is the chat's error", async () => {
+  test("reports a failure as the chat's error", async () => {
     const chat = new Chat("failure", [], "/api/ui-messages?agent=nobody");
     await chat.sendMessage({ text: "Hello" });
     expect(chat.status).toBe("error");
-    expect(chat.error?.message).toContain("there is no agent");
+    expect(chat.error?.message).toContain("unknown agent");
     const cut = new Chat("cut", [], "/api/ui-messages?model=lab/nobody");
     await cut.sendMessage({ text: "Hello" });
     expect([cut.status, cut.error?.message]).toEqual(["error", expect.stringContaining("nobody")]);

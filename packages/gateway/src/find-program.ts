@@ -1,42 +1,49 @@
 import { accessSync, constants, statSync } from "node:fs";
 import { posix, win32 } from "node:path";
-import type { Environment } from "./config/secret.ts";
+import type { EnvironmentVariables } from "./config/secret.ts";
 
-interface ProgramSearch {
-  readonly env: Environment;
+interface FindProgramOptions {
+  readonly env: EnvironmentVariables;
   readonly platform: NodeJS.Platform;
-  /** On Windows, where a name is given without one. */
-  readonly endings?: readonly string[];
-  /** What a relative path is relative to. */
+  /** Tried in this order on Windows if the name has no extension. Default: `.exe`, `.cmd`. */
+  readonly extensions?: readonly string[];
+  /** Folder from which relative paths are resolved. Default: the working directory of the process. */
   readonly cwd?: string | undefined;
-  readonly canRun?: (file: string) => boolean;
+  readonly isExecutable?: (file: string) => boolean;
 }
 
-/** The file of a program that is named by a path, or by a name on the PATH; undefined: there is none that can be run. */
-export function findProgram(name: string, search: ProgramSearch): string | undefined {
-  const { env, platform, endings = [".exe", ".cmd"], cwd = "", canRun = isRunnable } = search;
+/** Finds a program by its path, or by its name on the PATH. Returns undefined if no executable file matches. */
+export function findProgram(name: string, options: FindProgramOptions): string | undefined {
+  const {
+    env,
+    platform,
+    extensions = [".exe", ".cmd"],
+    cwd = "",
+    isExecutable = isExecutableFile,
+  } = options;
   const path = platform === "win32" ? win32 : posix;
   const isPath = /[\\/]/.test(name);
-  const folders = isPath ? [cwd] : searchPath(env, platform).split(path.delimiter);
-  const ends = platform === "win32" && !/\.\w+$/.test(name) ? endings : [""];
+  const folders = isPath ? [cwd] : getSearchPath(env, platform).split(path.delimiter);
+  const suffixes = platform === "win32" && !/\.\w+$/.test(name) ? extensions : [""];
   return folders
     .filter((folder) => isPath || folder !== "")
-    .flatMap((folder) => ends.map((end) => placed(path, folder, `${name}${end}`)))
-    .find(canRun);
+    .flatMap((folder) => suffixes.map((suffix) => joinPath(path, folder, `${name}${suffix}`)))
+    .find(isExecutable);
 }
 
-function placed(path: typeof posix, folder: string, name: string): string {
+function joinPath(path: typeof posix, folder: string, name: string): string {
   return folder === "" || path.isAbsolute(name) ? path.normalize(name) : path.join(folder, name);
 }
 
-/** `Path` on Windows, where the names of variables have no case. */
-function searchPath(env: Environment, platform: NodeJS.Platform): string {
+/** Returns the value of PATH. On Windows variable names are case-insensitive, and it is often called `Path`. */
+function getSearchPath(env: EnvironmentVariables, platform: NodeJS.Platform): string {
   const name = platform === "win32" ? Object.keys(env).find((key) => /^path$/i.test(key)) : "PATH";
   return env[name ?? "PATH"] ?? "";
 }
 
-function isRunnable(file: string): boolean {
+function isExecutableFile(file: string): boolean {
   try {
+    // Scripts are run by Node, so they need not be executable.
     accessSync(file, /\.[cm]?js$/i.test(file) ? constants.R_OK : constants.X_OK);
     return statSync(file).isFile();
   } catch {

@@ -1,20 +1,25 @@
-import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
-import { errorText, usualLimits, type Agent } from "@deltawire/agent";
+import { redactErrorText, defaultLimits, type Agent } from "@deltawire/agent";
 import type { Store } from "@deltawire/store";
 import type { AgentConfig, Config, UpstreamConfig } from "./config/config.ts";
-import type { World } from "./config/find.ts";
-import { nearest } from "@deltawire/tasks";
-import { plainUpstream } from "./config/upstream.ts";
+import type { HostEnvironment } from "./config/config-paths.ts";
+import { findClosestMatch } from "@deltawire/tasks";
+import { createUpstreamConfig } from "./config/upstreams.ts";
 import { BuiltPage } from "./http/built-page.ts";
-import type { Call } from "./http/call.ts";
-import { Problem } from "./problem.ts";
+import type { RequestContext } from "./http/request-context.ts";
+import { GatewayError } from "./gateway-error.ts";
+import { ResponseHistory } from "./history/response-history.ts";
+import { createFileHandlers } from "./http/serve-files.ts";
+import { createConversationHandlers } from "./http/serve-conversations.ts";
+import { createResponseHandlers } from "./http/serve-responses.ts";
 import { serveCodex } from "./http/serve-codex.ts";
 import { servePageAsset } from "./http/serve-page.ts";
 import { servePassthrough } from "./http/serve-passthrough.ts";
-import { serveChat, serveResponses, type ReplyServer } from "./http/serve-replies.ts";
-import { serveSession, sessionServer, signIn, signOut } from "./http/serve-session.ts";
+import type { ModelRouteServices } from "./http/model-route-services.ts";
+import { serveCompact, serveInputTokens } from "./http/serve-compaction.ts";
+import { serveChatCompletions, serveResponses } from "./http/serve-model-requests.ts";
+import { serveSession, createSessionServices, signIn, signOut } from "./http/serve-session.ts";
 import {
   OpenApiDocument,
   forgetLessons,
@@ -26,198 +31,339 @@ import {
   serveOpenApi,
   serveReady,
   serveUpstreams,
-  type StatusServer,
+  type StatusRouteServices,
 } from "./http/serve-status.ts";
-import { httpServer, type Patience } from "./http/server.ts";
-import { createLog, type Log, type LogTarget } from "./log.ts";
-import { askForModels } from "./models/ask-upstream.ts";
-import { ModelDiscovery, upstreamProblem } from "./models/discovery.ts";
-import { ModelListCache } from "./models/list-cache.ts";
-import { modelsOf, resolveModel } from "./models/resolve.ts";
-import { Envelopes } from "./reasoning/envelope.ts";
-import { sealingKey } from "./reasoning/key-file.ts";
+import { ResponseSockets } from "./http/response-sockets.ts";
+import { createHttpServer, type RequestTimeouts } from "./http/server.ts";
+import { LessonSync } from "./learning/lesson-sync.ts";
+import { createLog, logBackgroundResponse, type Log, type LogTarget } from "./log.ts";
+import { fetchModelList } from "./models/fetch-model-list.ts";
+import { ModelDiscovery, describeUpstreamProblem } from "./models/model-discovery.ts";
+import { ModelListCache } from "./models/model-list-cache.ts";
+import { getUpstreamModels, resolveModel } from "./models/resolve-model.ts";
+import { EnvelopeCipher } from "./reasoning/envelope-cipher.ts";
+import {
+  loadSealingKey,
+  useCopiedSealingKey,
+  useSharedSealingKey,
+} from "./reasoning/sealing-key.ts";
 import { Relay } from "./relay/relay.ts";
-import { redactorFor } from "./security/redactor.ts";
-import { mcpStatus } from "./tasks/mcp-status.ts";
+import { BackgroundResponses } from "./responses/background-responses.ts";
+import { createKeyHandlers } from "./http/serve-keys.ts";
+import { AccessControl } from "./security/access-control.ts";
+import { createRedactor } from "./security/create-redactor.ts";
+import { loadLocalToken } from "./security/local-token.ts";
+import { checkMcpServers } from "./tasks/mcp-status.ts";
+import { resolveStorePath } from "./start-tasks.ts";
+import { IdempotentRequests } from "./tasks/idempotent-requests.ts";
 import { TaskEndpoints } from "./http/task-endpoints.ts";
+import { createUpstreamFingerprint } from "./upstream/upstream-fingerprint.ts";
 import { version } from "./version.ts";
 
 export interface GatewayOptions {
   config: Config;
+  /** Environment variables. Proxy settings such as HTTPS_PROXY are read from them. */
   env: Readonly<Record<string, string | undefined>>;
-  /** Where the sealing key is kept; undefined: in memory, for as long as the process runs. */
+  /** Folder of the sealing key, the local token and, unless `store.path` is set, the database. Undefined: all are in memory only. */
   dataFolder: string | undefined;
-  /** Where the configuration was read from: agents do not reach it by their tools for files. */
+  /** The path of the configuration file, which the file tools of agents cannot access. */
   configFile?: string | undefined;
-  /** The folder that the page was built into; undefined: the one of this package. */
-  page?: string | undefined;
-  /** Where the gateway's user keeps things, Codex's configuration among them; undefined: nobody looks there. */
-  world?: World | undefined;
-  logTo: LogTarget;
-  /** The caller shows `storeProblem` and `mcpProblems` to a person: they are not logged at the start. */
-  showsProblems?: boolean;
-  /** Where tasks are kept, instead of what the configuration says. It is closed with the gateway. */
+  /** Folder with the built page. Default: `page` in this package. */
+  pageFolder?: string | undefined;
+  /** Used to find the user's Codex configuration. Undefined: that configuration is not read. */
+  hostEnvironment?: HostEnvironment | undefined;
+  logTarget: LogTarget;
+  /** True if the caller displays `storeProblem` and `mcpProblems`, so they are not logged at startup. Default: false. */
+  callerShowsProblems?: boolean;
+  /** Overrides the configured store. It is closed with the gateway. */
   store?: Store;
-  /** Agents from code, beside those of the configuration. */
+  /** Agents defined in code, in addition to the configured ones. */
   agents?: readonly Agent[];
-  /** Silence is counted in beats, of a second unless told otherwise. */
-  beatMs?: number;
-  /** How soon a store that could not be opened is tried again; 5 s unless told otherwise. */
-  storeAgainMs?: number;
-  /** For clients that send slowly; 15 s and 5 minutes unless told otherwise. */
-  patience?: Patience;
+  /** Interval of the timer that checks for idle streams, in milliseconds; default 1000. */
+  tickMs?: number;
+  /** Delay before another attempt to open the store, in milliseconds; default 5000. */
+  storeRetryMs?: number;
+  /** Time limits for receiving a request; default 15 s for the headers and 5 minutes for the complete request. */
+  timeouts?: RequestTimeouts;
 }
 
 export interface Gateway {
-  /** Where it listens: `http://127.0.0.1:4141`. */
+  /** The URL of the address that the gateway listens on, such as `http://127.0.0.1:4141`. */
   url: string;
-  /** With the demo upstream, where that is served. */
+  /** The configuration with the demo upstream, if it is served, and the agents defined in code. */
   config: Config;
   relay: Relay;
   discovery: ModelDiscovery;
-  /** Why there are no chats and tasks now, if there are none. */
+  /** Why chats and tasks are unavailable at the moment. Undefined: they are available. */
   readonly storeProblem: string | undefined;
-  /** MCP servers that cannot be started, as far as that is known at the start. */
+  /** MCP servers whose program was not found when the gateway started, as messages. */
   readonly mcpProblems: readonly string[];
+  /** The token with which commands on this machine send requests. */
+  localToken: string;
   log: Log;
-  /** Takes no more requests, lets those that run end within the limit, and ends the rest. */
+  /** Stops accepting requests, waits up to `server.drain_seconds` for the running ones, and aborts the rest. */
   drain(): Promise<void>;
+  /** Aborts all requests and stops. */
   close(): Promise<void>;
 }
 
-const longestName = 300;
-/** How long a list, or a name that nobody knows yet, waits for upstreams that have not told their models. */
-const firstAnswersMs = 1500;
-/** How soon upstreams that failed are asked for their models again while none is known. */
-const failedAgainMs = 1000;
+const megabyte = 1024 * 1024;
+const dayMs = 24 * 60 * 60 * 1000;
+/** Limit for responses while the store is in memory. */
+const maxResponsesInMemoryMb = 64;
+const maxModelNameLength = 300;
+/** How long a model list, or a request for an unknown model, waits for upstreams that have not listed their models yet. */
+const discoveryWaitMs = 1500;
+/** Minimum interval between model list requests to failed upstreams while no model is known. */
+const failedRetryMs = 1000;
 
-/** Puts the parts together and listens. */
+/** Creates all parts of the gateway and starts listening. */
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
-  const { env, dataFolder, logTo } = options;
-  const log = createLog(options.config.server.logLevel, logTo, redactorFor(options.config));
+  const { env, dataFolder, logTarget } = options;
+  const log = createLog(options.config.server.logLevel, logTarget, createRedactor(options.config));
   const demo = options.config.server.demo ? await startDemoUpstream(options.config) : undefined;
   const agents = [...(options.agents ?? []), ...(demo?.agents ?? [])];
   const config = withAgents(
     demo === undefined ? options.config : withUpstream(options.config, demo.upstream),
     agents,
   );
-  const relay = new Relay(config, new Envelopes(keyIn(dataFolder, log)), env, options.beatMs);
+  const { sealingKey: configuredKey } = config.server;
+  const isStoreShared =
+    options.store?.isShared ?? (config.store.enabled && config.store.url !== undefined);
+  const sealingKey = loadSealingKey({
+    configured: configuredKey,
+    dataFolder,
+    isStoreShared,
+    onWarning: (message, cause) => log.warn({ cause: cause.message }, message),
+  });
+  const envelopeCipher = new EnvelopeCipher(sealingKey);
+  const relay = new Relay(config, envelopeCipher, env, options.tickMs);
+  const lessonSync = new LessonSync({
+    registry: relay.lessons,
+    getFingerprint(name) {
+      const upstream = config.upstreams.get(name);
+      return upstream && createUpstreamFingerprint(upstream);
+    },
+    onFailure: (message, cause) =>
+      log.warn({ cause: redactErrorText(String(cause), relay.redactor) }, message),
+  });
+  const localToken = loadLocalToken({
+    sealingKey: configuredKey,
+    dataFolder,
+    // Not a warning: a container may have no folder to write to.
+    onWarning: (message, cause) => log.info({ cause: cause.message }, message),
+  });
+  const access = new AccessControl({
+    clients: config.server.clients,
+    localToken,
+    storePath: options.store === undefined ? resolveStorePath({ config, dataFolder }) : undefined,
+    getPrice: (model) => config.models.get(model)?.price,
+    getStoreProblem: () => tasks.unavailableError,
+    onFailure: (message, cause) =>
+      log.warn({ cause: redactErrorText(String(cause), relay.redactor) }, message),
+  });
+  const isStoreInMemory =
+    options.store === undefined &&
+    config.store.url === undefined &&
+    resolveStorePath({ config, dataFolder }) === undefined;
+  const maxResponseBytes =
+    (isStoreInMemory ? maxResponsesInMemoryMb : config.store.responsesMaxMb) * megabyte;
+  const history = new ResponseHistory({
+    summaries: envelopeCipher,
+    maxAgeMs: config.store.responseDays * dayMs,
+    maxBytes: maxResponseBytes,
+    onFailure: (message, cause) =>
+      log.warn({ cause: redactErrorText(String(cause), relay.redactor) }, message),
+  });
   const discovery = new ModelDiscovery({
     upstreams: config.upstreams.values(),
-    ask: ({ name }) => {
+    fetchList: ({ name }) => {
       const upstream = relay.upstreams.get(name);
-      return upstream === undefined ? Promise.resolve([]) : askForModels(upstream);
+      return upstream === undefined ? Promise.resolve([]) : fetchModelList(upstream);
     },
-    // A server that echoes its key as a name gets no model of that name.
+    // Hides names that contain a secret: a server may echo its API key.
     isListed: (id) => relay.redactor.redactData(id) === id,
     now: Date.now,
     onFailure: ({ name }, cause) =>
       log.debug(
-        { upstream: name, cause: errorText(String(cause), relay.redactor) },
-        "the models of an upstream are not known",
+        { upstream: name, cause: redactErrorText(String(cause), relay.redactor) },
+        "could not list the models of an upstream",
       ),
   });
   relay.suggestModel = (name, model) => {
     const upstream = config.upstreams.get(name);
-    const listed = upstream && modelsOf(upstream, discovery.snapshot());
-    return listed === undefined || listed.has(model) ? undefined : nearest(model, listed.keys());
+    const upstreamModels = upstream && getUpstreamModels(upstream, discovery.getModels());
+    return upstreamModels === undefined || upstreamModels.has(model)
+      ? undefined
+      : findClosestMatch(model, upstreamModels.keys());
   };
 
-  const replies: ReplyServer = {
+  const background = new BackgroundResponses({
     relay,
-    async targetsOf(model) {
-      if (model.length > longestName)
-        throw new Problem("invalid_request", "model: no name is that long", { param: "model" });
-      let resolved = resolveModel(model, config, discovery.snapshot());
+    resolveTargets: (model) => modelServices.resolveTargets(model),
+    meter: access.meter,
+    accessKeys: access.keys,
+    onEnd: (entry) => logBackgroundResponse(log, entry),
+    onFailure: (message, cause) =>
+      log.warn({ cause: redactErrorText(String(cause), relay.redactor) }, message),
+  });
+  const idempotentRequests = new IdempotentRequests({
+    claimIdempotencyKey: (...args) => history.getStore().claimIdempotencyKey(...args),
+  });
+  const modelServices: ModelRouteServices = {
+    relay,
+    history,
+    background,
+    idempotentRequests,
+    summaries: envelopeCipher,
+    usageMeter: access.meter,
+    async resolveTargets(model) {
+      if (model.length > maxModelNameLength)
+        throw new GatewayError(
+          "invalid_request",
+          `model: the name must be at most ${maxModelNameLength} characters long`,
+          { param: "model" },
+        );
+      let resolved = resolveModel(model, config, discovery.getModels());
       if (!resolved.ok) {
-        // An upstream that has it may not have told yet.
-        await discovery.ready(firstAnswersMs);
-        resolved = resolveModel(model, config, discovery.snapshot());
+        // An upstream that has the model may not have listed its models yet.
+        await discovery.waitUntilReady(discoveryWaitMs);
+        resolved = resolveModel(model, config, discovery.getModels());
       }
       if (resolved.ok) return resolved.targets;
-      throw new Problem("model_not_found", resolved.message, { param: "model" });
+      throw new GatewayError("model_not_found", resolved.message, { param: "model" });
     },
   };
-  const { targetsOf } = replies;
-  const { configFile, beatMs, store } = options;
+  const { resolveTargets } = modelServices;
+  const { configFile, tickMs, store } = options;
   const tasks = await TaskEndpoints.start({
     config,
     dataFolder,
     configFile,
     relay,
-    targetsOf,
-    discovered: () => discovery.snapshot(),
-    async whenDiscovered() {
-      const known = discovery.snapshot();
+    history,
+    resolveTargets,
+    getDiscoveredModels: () => discovery.getModels(),
+    async waitForDiscoveredModels() {
+      const discovered = discovery.getModels();
       const isEmpty = [...config.upstreams.values()].every(
-        (upstream) => modelsOf(upstream, known).size === 0,
+        (upstream) => getUpstreamModels(upstream, discovered).size === 0,
       );
-      // A server that has come up meanwhile should not have to wait for its turn.
-      if (isEmpty) discovery.askFailed(failedAgainMs);
-      await discovery.ready(firstAnswersMs);
-      return discovery.snapshot();
+      // An upstream that could not be reached may be running now.
+      if (isEmpty) discovery.retryFailed(failedRetryMs);
+      await discovery.waitUntilReady(discoveryWaitMs);
+      return discovery.getModels();
     },
-    problemOf(name) {
+    describeUpstreamProblem(name) {
       const upstream = relay.upstreams.get(name);
       if (upstream === undefined) return undefined;
-      return upstreamProblem(upstream, discovery.standing(upstream.config), relay.redactor);
+      return describeUpstreamProblem(upstream, discovery.getState(upstream.config), relay.redactor);
     },
     builtInAgents: agents,
+    async onStoreOpen(openedStore) {
+      if (configuredKey === undefined)
+        await (isStoreShared
+          ? useSharedSealingKey(openedStore, sealingKey, envelopeCipher)
+          : useCopiedSealingKey(openedStore, envelopeCipher));
+      await lessonSync.attach(openedStore);
+      await access.attachStore(openedStore);
+      history.attachStore(openedStore);
+      background.attachStore(openedStore);
+    },
+    async onStoreClose() {
+      await history.detachStore();
+      await lessonSync.detach();
+      await access.detachStore();
+    },
+    meterAgent: (...args) => access.meterAgent(...args),
+    meterModel: (...args) => access.meterModel(...args),
+    watchTaskKeys: (...args) => access.watchTaskKeys(...args),
     log,
-    beatMs,
-    againMs: options.storeAgainMs,
+    tickMs,
+    retryMs: options.storeRetryMs,
     ...(store === undefined ? {} : { store }),
   });
-  replies.agents = { has: (name) => config.agents.has(name), server: () => tasks.agents() };
-  const status: StatusServer = {
+  await access.keys.start();
+  modelServices.agents = {
+    has: (name) => config.agents.has(name),
+    getServices: () => tasks.getAgentServices(),
+  };
+  const statusServices: StatusRouteServices = {
     config,
     relay,
+    lessonSync,
     discovery,
     models: new ModelListCache(config),
-    openApi: new OpenApiDocument(version),
-    page: new BuiltPage(options.page),
-    // They are started with this environment.
-    mcp: () => mcpStatus(config.mcp.values(), process.env),
+    openApiDocument: new OpenApiDocument(version),
+    page: new BuiltPage(options.pageFolder),
+    // Not `env`: MCP servers inherit the environment of the process.
+    getMcpStatus: () => checkMcpServers(config.mcp.values(), process.env),
     version,
-    url: () => url,
-    isDraining: () => http.draining,
+    getUrl: () => url,
+    isDraining: () => http.isDraining,
+    isStoreReachable: () => tasks.isStoreReachable,
   };
-  const mcpProblems = status.mcp().flatMap(({ problem }) => problem ?? []);
-  if (options.showsProblems !== true) logProblems(log, tasks.problem?.message, mcpProblems);
-  const session = sessionServer(config.server, version, log);
-  const through = (path: string) => (call: Call) => servePassthrough(call, replies, path);
-  const http = httpServer(
-    config.server,
-    {
-      responses: (call) => serveResponses(call, replies),
-      chat: (call) => serveChat(call, replies),
-      models: (call) => serveModels(call, status),
-      model: (call) => serveModel(call, status),
-      embeddings: through("/embeddings"),
-      "image generations": through("/images/generations"),
-      "image edits": through("/images/edits"),
-      transcriptions: through("/audio/transcriptions"),
-      translations: through("/audio/translations"),
-      speech: through("/audio/speech"),
-      upstreams: (call) => serveUpstreams(call, status),
-      codex: (call) => serveCodex(call, { ...status, world: options.world }),
-      lessons: (call) => serveLessons(call, status),
-      "forget lessons": (call) => forgetLessons(call, status),
-      health: (call) => serveHealth(call, status),
-      ready: (call) => serveReady(call, status),
-      openapi: (call) => serveOpenApi(call, status),
-      home: (call) => serveHome(call, status),
-      "page asset": (call) => servePageAsset(call, status.page),
-      session: (call) => serveSession(call, session),
-      "sign in": (call) => signIn(call, session),
-      "sign out": (call) => signOut(call, session),
+  const mcpProblems = statusServices.getMcpStatus().flatMap(({ problem }) => problem ?? []);
+  if (options.callerShowsProblems !== true)
+    logProblems(log, tasks.unavailableError?.message, mcpProblems);
+  const sessionServices = createSessionServices(access.authenticator, version, log);
+  const passThrough = (path: string) => (context: RequestContext) =>
+    servePassthrough(context, modelServices, path);
+  const responseSockets = new ResponseSockets({
+    services: modelServices,
+    maxBytes: config.server.maxBodyBytes,
+    maxJsonValues: config.server.maxJsonValues,
+    admitRequest: (key) => access.meter.admitRequest(key),
+    log,
+  });
+  const http = createHttpServer({
+    config: config.server,
+    handlers: {
+      responses: (context) => serveResponses(context, modelServices),
+      ...createResponseHandlers({ history, background }),
+      "compact response": (context) => serveCompact(context, modelServices),
+      "input tokens": (context) => serveInputTokens(context, modelServices),
+      ...createFileHandlers({
+        getStore: () => history.getStore(),
+        maxTotalBytes: maxResponseBytes,
+      }),
+      ...createConversationHandlers({ getStore: () => history.getStore(), idempotentRequests }),
+      chat: (context) => serveChatCompletions(context, modelServices),
+      models: (context) => serveModels(context, statusServices),
+      model: (context) => serveModel(context, statusServices),
+      embeddings: passThrough("/embeddings"),
+      "image generations": passThrough("/images/generations"),
+      "image edits": passThrough("/images/edits"),
+      transcriptions: passThrough("/audio/transcriptions"),
+      translations: passThrough("/audio/translations"),
+      speech: passThrough("/audio/speech"),
+      upstreams: (context) => serveUpstreams(context, statusServices),
+      codex: (context) =>
+        serveCodex(context, { ...statusServices, hostEnvironment: options.hostEnvironment }),
+      lessons: (context) => serveLessons(context, statusServices),
+      "forget lessons": (context) => forgetLessons(context, statusServices),
+      health: (context) => serveHealth(context, statusServices),
+      ready: (context) => serveReady(context, statusServices),
+      openapi: (context) => serveOpenApi(context, statusServices),
+      home: (context) => serveHome(context, statusServices),
+      "page asset": (context) => servePageAsset(context, statusServices.page),
+      session: (context) => serveSession(context, sessionServices),
+      "sign in": (context) => signIn(context, sessionServices),
+      "sign out": (context) => signOut(context, sessionServices),
+      ...createKeyHandlers({ accessKeys: access.keys, getStore: () => access.getStore(), log }),
       ...tasks.handlers,
     },
     log,
-    options.patience,
-  );
-  const release = async (waitMs: number): Promise<void> => {
+    authenticator: access.authenticator,
+    access,
+    timeouts: options.timeouts,
+    acceptWebSocket: (connection) => responseSockets.accept(connection),
+    drainWebSockets: () => responseSockets.drain(),
+  });
+  const closeServices = async (waitMs: number): Promise<void> => {
+    await background.close(waitMs);
     await tasks.close(waitMs);
+    access.close();
     await relay.close();
     await demo?.close();
   };
@@ -225,12 +371,13 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   try {
     await once(http.server, "listening");
   } catch (error) {
-    await release(0);
+    await closeServices(0);
     throw error;
   }
-  const url = urlOf(config.server.host, http.server.address() as AddressInfo);
-  discovery.snapshot(); // asks, and nobody waits
+  const url = formatUrl(config.server.host, http.server.address() as AddressInfo);
+  discovery.getModels(); // starts listing models in the background
   tasks.recover();
+  background.recover();
 
   return {
     url,
@@ -238,24 +385,28 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     relay,
     discovery,
     get storeProblem() {
-      return tasks.problem?.message;
+      return tasks.unavailableError?.message;
     },
     mcpProblems,
+    localToken,
     log,
     async drain() {
-      tasks.letGo();
-      const end = Date.now() + config.server.drainSeconds * 1000;
-      const limit = setTimeout(() => http.abort(), config.server.drainSeconds * 1000);
+      tasks.disconnectClients();
+      background.disconnectClients();
+      const drainMs = config.server.drainSeconds * 1000;
+      const deadline = Date.now() + drainMs;
+      const drainTimer = setTimeout(() => http.abortRequests(), drainMs);
       await http.drain();
-      clearTimeout(limit);
-      await release(Math.max(0, end - Date.now()));
+      clearTimeout(drainTimer);
+      await closeServices(Math.max(0, deadline - Date.now()));
     },
     async close() {
-      tasks.letGo();
+      tasks.disconnectClients();
+      background.disconnectClients();
       const drained = http.drain();
-      http.abort();
+      http.abortRequests();
       await drained;
-      await release(0);
+      await closeServices(0);
     },
   };
 }
@@ -265,13 +416,13 @@ async function startDemoUpstream({ agents }: Config): Promise<{
   agents: readonly Agent[];
   close: () => Promise<void>;
 }> {
-  // Loaded on demand: most gateways never need it, and a start should not wait for it.
-  const { demoAgents, startDemo } = await import("@deltawire/demo");
-  const demo = await startDemo({ paceMs: 15 });
-  const upstream = plainUpstream({ name: "demo", baseUrl: demo.url, speaks: "chat" });
+  // Loaded on demand: most gateways never need it.
+  const { createDemoAgents, startDemoServer } = await import("@deltawire/demo");
+  const demo = await startDemoServer({ paceMs: 15 });
+  const upstream = createUpstreamConfig({ name: "demo", baseUrl: demo.url, speaks: "chat" });
   return {
     upstream,
-    agents: agents.size === 0 ? demoAgents("demo/clean") : [],
+    agents: agents.size === 0 ? createDemoAgents("demo/clean") : [],
     close: () => demo.close(),
   };
 }
@@ -280,20 +431,20 @@ function withUpstream(config: Config, upstream: UpstreamConfig): Config {
   return { ...config, upstreams: new Map([...config.upstreams, [upstream.name, upstream]]) };
 }
 
-/** Clients find agents from code where they find the others. */
+/** Adds agents defined in code, so that clients see them like the configured ones. */
 function withAgents(config: Config, agents: readonly Agent[]): Config {
-  const listed = agents.map((agent): [string, AgentConfig] => [
+  const entries = agents.map((agent): [string, AgentConfig] => [
     agent.name,
     {
       ...agent,
       model: typeof agent.model === "string" ? agent.model : (agent.model.name ?? agent.name),
       toolGroups: [],
       agents: agent.agents.map(({ name }) => name),
-      limits: { ...usualLimits, ...agent.limits },
+      limits: { ...defaultLimits, ...agent.limits },
       options: {},
     },
   ]);
-  return { ...config, agents: new Map([...config.agents, ...listed]) };
+  return { ...config, agents: new Map([...config.agents, ...entries]) };
 }
 
 export function logProblems(
@@ -301,25 +452,11 @@ export function logProblems(
   storeProblem: string | undefined,
   mcpProblems: readonly string[],
 ): void {
-  if (storeProblem !== undefined) log.error(`no tasks for now: ${storeProblem}`);
+  if (storeProblem !== undefined) log.error(`chats and tasks are unavailable: ${storeProblem}`);
   for (const problem of mcpProblems) log.warn(problem);
 }
 
-/** A folder that cannot be written costs what is sealed at the next start, and nothing else. */
-function keyIn(folder: string | undefined, log: Log): Buffer {
-  if (folder === undefined) return randomBytes(32);
-  try {
-    return sealingKey(folder);
-  } catch (error) {
-    log.warn(
-      { cause: (error as Error).message },
-      "the sealing key cannot be kept; sealed reasoning ends with this process",
-    );
-    return randomBytes(32);
-  }
-}
-
-function urlOf(host: string, { port }: AddressInfo): string {
-  const name = host.includes(":") ? `[${host}]` : host;
-  return `http://${name}:${port}`;
+function formatUrl(host: string, { port }: AddressInfo): string {
+  const hostname = host.includes(":") ? `[${host}]` : host;
+  return `http://${hostname}:${port}`;
 }

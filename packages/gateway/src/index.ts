@@ -1,3 +1,3 @@
 export { startGateway, type Gateway, type GatewayOptions } from "./gateway.ts";
 export type { Config, ServerConfig, UpstreamConfig } from "./config/config.ts";
-export { readConfig } from "./config/read.ts";
+export { parseConfig } from "./config/parse-config.ts";

@@ -8,61 +8,63 @@ import type { ExchangeRecord } from "./upstream/upstream-client.ts";
 export type Log = Logger;
 
 export interface LogTarget {
-  /** Returns false if the line was lost. */
+  /** Returns false if the line was lost, unlike `Writable.write` of Node. */
   write(line: string): unknown;
-  /** A person is watching. */
+  /** True for a terminal: lines are formatted for reading. */
   isTTY?: boolean;
 }
 
 /**
- * Structured lines; for a person at a terminal, the same in words. Secrets are removed from every line, and long texts are cut.
- * Logging never throws: lines that cannot be written are counted, and the next line that can be is followed by their number.
+ * Writes JSON lines, or readable text on a terminal. Secrets are redacted and long strings truncated.
+ * Logging never throws: lines that could not be written are counted, and the count is logged after the next successful write.
  */
 export function createLog(level: LogLevel, target: LogTarget, redactor: Redactor): Log {
-  const format = target.isTTY === true ? inWords : (line: string) => line;
-  let lost = 0;
+  const format = target.isTTY === true ? formatForTerminal : (line: string) => line;
+  let lostLines = 0;
   const log = pino(
     {
       level,
       base: null,
       timestamp: pino.stdTimeFunctions.isoTime,
-      formatters: { log: (fields) => boundedFields(fields, redactor) },
+      formatters: { log: (fields) => truncateFields(fields, redactor) },
     },
     {
       write(line: string): void {
-        if (!isWritten(target, format(redactor.redact(line)))) {
-          lost += 1;
+        if (!tryWrite(target, format(redactor.redact(line)))) {
+          lostLines += 1;
           return;
         }
-        const lines = lost;
-        lost = 0;
-        if (lines > 0)
-          log.error({ lines }, "lines of the log were lost: they could not be written");
+        const lines = lostLines;
+        if (lines === 0) return;
+        lostLines = 0;
+        log.error({ lines }, "log lines were lost because they could not be written");
+        // If this line was lost too, it is counted with the others.
+        if (lostLines > 0) lostLines += lines;
       },
     },
   );
   return log;
 }
 
-/** Characters of one field: the name of a model or the reason of a cancellation may be megabytes of a client's body. */
-const longestField = 4_000;
+/** In characters. Model names and cancellation reasons come from clients and may be megabytes long. */
+const maxFieldLength = 4_000;
 
-/** The same object if no text is too long. Long texts are redacted before they are cut. */
-function boundedFields(
+/** Redacts and truncates long strings. Returns the same object if there are none. */
+function truncateFields(
   fields: Record<string, unknown>,
   redactor: Redactor,
 ): Record<string, unknown> {
-  let bounded: Record<string, unknown> | undefined;
+  let truncated: Record<string, unknown> | undefined;
   for (const name in fields) {
     const value = fields[name];
-    if (typeof value !== "string" || value.length <= longestField) continue;
-    bounded ??= { ...fields };
-    bounded[name] = redactor.excerpt(value.slice(0, 2 * longestField), longestField);
+    if (typeof value !== "string" || value.length <= maxFieldLength) continue;
+    truncated ??= { ...fields };
+    truncated[name] = redactor.excerpt(value.slice(0, 2 * maxFieldLength), maxFieldLength);
   }
-  return bounded ?? fields;
+  return truncated ?? fields;
 }
 
-function isWritten(target: LogTarget, line: string): boolean {
+function tryWrite(target: LogTarget, line: string): boolean {
   try {
     return target.write(line) !== false;
   } catch {
@@ -70,76 +72,100 @@ function isWritten(target: LogTarget, line: string): boolean {
   }
 }
 
-/** One line a request. */
-export interface RequestLine {
+/** Logged once per request. */
+export interface RequestLogEntry {
   id: string;
   client: string | undefined;
   method: string;
   path: string;
   model: string | undefined;
   status: number;
-  /** Milliseconds to the first byte and in all. */
-  firstMs: number | undefined;
+  /** Time to the first byte. */
+  firstByteMs: number | undefined;
+  /** Total time. */
   ms: number;
-  left: boolean;
-  /** Of a request that was refused before any upstream was asked. */
+  clientDisconnected: boolean;
+  /** Error code of a request that was rejected before it was sent upstream. */
   failure: string | undefined;
   record: ExchangeRecord | undefined;
 }
 
-export function logRequest(log: Log, line: RequestLine): void {
+export function logRequest(log: Log, entry: RequestLogEntry): void {
   const fields = {
-    id: line.id,
-    client: line.client,
-    method: line.method,
-    path: line.path,
-    model: line.model,
-    ...askedOf(line.record),
-    status: line.status,
-    first_ms: line.firstMs === undefined ? undefined : Math.round(line.firstMs),
-    ms: Math.round(line.ms),
-    ...takenOf(line),
+    id: entry.id,
+    client: entry.client,
+    method: entry.method,
+    path: entry.path,
+    model: entry.model,
+    ...buildUpstreamFields(entry.record),
+    status: entry.status,
+    first_ms: entry.firstByteMs === undefined ? undefined : Math.round(entry.firstByteMs),
+    ms: Math.round(entry.ms),
+    ...buildOutcomeFields(entry),
   };
-  // A stream that failed after its beginning has the status 200.
-  const isFailed = line.status >= 500 || (line.status < 400 && fields.failure !== undefined);
-  if (isFailed) log.warn(fields, "request");
+  // A stream that failed after its start has status 200.
+  const hasFailed = entry.status >= 500 || (entry.status < 400 && fields.failure !== undefined);
+  if (hasFailed) log.warn(fields, "request");
   else log.info(fields, "request");
 }
 
-/** One line for every time that a task asks its model. */
-export interface RoundLine {
-  /** The root task or the chat that it was for, where it is known. */
-  for: string | undefined;
+/** Logged for each model request of a task. */
+export interface ModelRoundLogEntry {
+  /** Id of the root task or of the chat, if known. */
+  ownerId: string | undefined;
   model: string | undefined;
   ms: number;
-  left: boolean;
-  /** Of a round that failed before any upstream was asked. */
+  clientDisconnected: boolean;
+  /** Error code of a round that failed before it was sent upstream. */
   failure: string | undefined;
   record: ExchangeRecord;
 }
 
-export function logRound(log: Log, line: RoundLine): void {
-  const { model, ms, record } = line;
-  // A user may have set a cache key of their own, which names no task.
-  const whom = /^(?:chat|task)_/.test(line.for ?? "") ? line.for : undefined;
-  const place = whom?.startsWith("chat_") === true ? { chat: whom } : { task: whom };
-  const fields = { ...place, model, ...askedOf(record), ms: Math.round(ms), ...takenOf(line) };
-  if (fields.failure === undefined || line.left) log.info(fields, "model round");
+export function logModelRound(log: Log, entry: ModelRoundLogEntry): void {
+  const { model, ms, record } = entry;
+  // The id is taken from the prompt cache key, which a user may have set to something else.
+  const ownerId = /^(?:chat|task)_/.test(entry.ownerId ?? "") ? entry.ownerId : undefined;
+  const owner = ownerId?.startsWith("chat_") === true ? { chat: ownerId } : { task: ownerId };
+  const fields = {
+    ...owner,
+    model,
+    ...buildUpstreamFields(record),
+    ms: Math.round(ms),
+    ...buildOutcomeFields(entry),
+  };
+  if (fields.failure === undefined || entry.clientDisconnected) log.info(fields, "model round");
   else log.warn(fields, "model round");
 }
 
-/** One line when a task begins, waits for a person, goes on, and ends. */
+/** Logs a response that ran in the background. */
+export function logBackgroundResponse(
+  log: Log,
+  entry: { responseId: string; model: string; ms: number; record: ExchangeRecord },
+): void {
+  const { responseId, model, ms, record } = entry;
+  const fields = {
+    response: responseId,
+    model,
+    ...buildUpstreamFields(record),
+    ms: Math.round(ms),
+    ...buildOutcomeFields({ record, failure: record.failure, clientDisconnected: false }),
+  };
+  if (fields.failure === undefined) log.info(fields, "background response");
+  else log.warn(fields, "background response");
+}
+
+/** Logs the state of a root task. Called whenever its status changes. */
 export function logTask(log: Log, rootTaskId: string, { tasks, approvals }: TaskTree): void {
   const task = tasks[rootTaskId];
   if (task === undefined) return;
   const { status, info, usage, tree_usage, error, ended } = task;
-  const waiting = approvals.filter((approval) => approval.status === "pending").length;
+  const pendingCount = approvals.filter((approval) => approval.status === "pending").length;
   const fields = {
     task: rootTaskId,
     status,
     agent: info.agent,
     model: info.model,
-    waiting: waiting > 0 ? waiting : undefined,
+    waiting: pendingCount > 0 ? pendingCount : undefined,
     ms: Math.max(0, Date.now() - Date.parse(info.created_at)),
     tokens: (tree_usage ?? usage).total_tokens,
     cost: (tree_usage ?? usage).cost,
@@ -150,7 +176,7 @@ export function logTask(log: Log, rootTaskId: string, { tasks, approvals }: Task
   else log.info(fields, "task");
 }
 
-function askedOf(record: ExchangeRecord | undefined) {
+function buildUpstreamFields(record: ExchangeRecord | undefined) {
   return {
     upstream: record?.upstream,
     upstream_model: record?.upstreamModel,
@@ -160,7 +186,11 @@ function askedOf(record: ExchangeRecord | undefined) {
   };
 }
 
-function takenOf({ record, failure, left }: Pick<RequestLine, "record" | "failure" | "left">) {
+function buildOutcomeFields({
+  record,
+  failure,
+  clientDisconnected,
+}: Pick<RequestLogEntry, "record" | "failure" | "clientDisconnected">) {
   return {
     attempts: record === undefined || record.attempts < 2 ? undefined : record.attempts,
     lessons: record === undefined || record.lessons.length === 0 ? undefined : record.lessons,
@@ -170,12 +200,12 @@ function takenOf({ record, failure, left }: Pick<RequestLine, "record" | "failur
         : Object.fromEntries(record.repairs),
     dropped_headers: record?.droppedHeaders,
     failure: record?.failure ?? failure,
-    left: left || undefined,
+    client_disconnected: clientDisconnected || undefined,
   };
 }
 
-/** What `inWords` reads of the line of a request or of a round. */
-interface WrittenLine {
+/** The fields of a logged request or model round that `formatForTerminal` reads. */
+interface ParsedLogLine {
   time: string;
   msg: string;
   status?: number;
@@ -191,21 +221,21 @@ interface WrittenLine {
   repairs?: Record<string, number>;
   lessons?: string[];
   failure?: string;
-  left?: true;
+  client_disconnected?: true;
 }
 
-function inWords(line: string): string {
-  const entry = parseJson(line) as WrittenLine | undefined;
-  // Redaction leaves JSON as JSON, except within escapes that nobody writes.
+function formatForTerminal(line: string): string {
+  const entry = parseJson(line) as ParsedLogLine | undefined;
+  // Redaction keeps JSON valid, except for a secret inside an escape sequence.
   if (entry === undefined) return line;
   const time = entry.time.slice(11, 19);
   if (entry.msg !== "request" && entry.msg !== "model round") {
     const { time: _time, msg, ...rest } = entry;
-    const more = JSON.stringify({ ...rest, level: undefined });
-    return `${time}  ${msg}${more === "{}" ? "" : ` ${more}`}\n`;
+    const fields = JSON.stringify({ ...rest, level: undefined });
+    return `${time}  ${msg}${fields === "{}" ? "" : ` ${fields}`}\n`;
   }
   const { model, upstream, failure, lessons, repairs } = entry;
-  const words = [
+  const columns = [
     time,
     ...(entry.msg === "request"
       ? [String(entry.status), entry.path]
@@ -214,10 +244,15 @@ function inWords(line: string): string {
     ...(upstream === undefined ? [] : [`on ${upstream}/${entry.upstream_model}`]),
     `${(entry.ms / 1000).toFixed(1)} s`,
     ...(entry.tokens_in === undefined ? [] : [`${entry.tokens_in} in, ${entry.tokens_out} out`]),
-    ...(repairs === undefined ? [] : [`mended ${Object.keys(repairs).join(", ")}`]),
+    ...(repairs === undefined ? [] : [`repaired ${Object.keys(repairs).join(", ")}`]),
     ...(lessons === undefined ? [] : [`learned ${lessons.join(", ")}`]),
     ...(failure === undefined ? [] : [`failed: ${failure}`]),
-    ...(entry.left === true ? ["client left"] : []),
+    ...(entry.client_disconnected === true ? ["client disconnected"] : []),
   ];
-  return `${words.join("  ")}\n`;
+  return `${escapeControlCharacters(columns.join("  "))}\n`;
+}
+
+/** A model name from a client must not move the cursor or begin a new line. */
+function escapeControlCharacters(text: string): string {
+  return text.replaceAll(/\p{Cc}/gu, (character) => JSON.stringify(character).slice(1, -1));
 }

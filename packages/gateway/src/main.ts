@@ -1,14 +1,14 @@
 #!/usr/bin/env node
 import { homedir } from "node:os";
-import { run } from "./cli/run.ts";
-import { StandardOutput } from "./cli/standard-output.ts";
+import { runCli } from "./cli/run-cli.ts";
+import { OutputStream } from "./cli/output-stream.ts";
 
 const { env, platform } = process;
-const stdout = new StandardOutput(process.stdout);
-const stderr = new StandardOutput(process.stderr);
-// npm runs scripts in the folder of their package; the folder that its user stands in is another.
+const stdout = new OutputStream(process.stdout);
+const stderr = new OutputStream(process.stderr);
+// npm runs scripts in the package folder; INIT_CWD is the folder where the user ran npm.
 const isRunByNpm = env["npm_lifecycle_event"] !== undefined;
-process.exitCode = await run(process.argv.slice(2), {
+process.exitCode = await runCli(process.argv.slice(2), {
   cwd: (isRunByNpm ? env["INIT_CWD"] : undefined) ?? process.cwd(),
   env,
   home: homedir(),

@@ -1,11 +1,11 @@
 import { hash, randomUUID } from "node:crypto";
 
-/** `newId("resp")` might be `resp_7f3a…`: the form that Codex sends back as it is. */
+/** Returns a random id such as `resp_7f3a…`. Codex sends ids of this form back unchanged. */
 export function newId(prefix: string): string {
   return `${prefix}_${randomUUID().replaceAll("-", "")}`;
 }
 
-/** Returns an id that stands for another one: the same in every request, and not to be guessed from the other's form. */
-export function derivedId(prefix: string, old: string): string {
-  return `${prefix}_${hash("sha256", old).slice(0, 32)}`;
+/** Derives an id from another one: equal inputs result in equal ids, which do not reveal the input. */
+export function deriveId(prefix: string, originalId: string): string {
+  return `${prefix}_${hash("sha256", originalId).slice(0, 32)}`;
 }

@@ -1,20 +1,23 @@
 import { parseValue } from "@deltawire/tasks/chats";
 import type { GenericSchema, InferOutput } from "valibot";
-import { Problem } from "./problem.ts";
+import { GatewayError } from "./gateway-error.ts";
 
-/** Returns the body with its fields in the order of the schema, so that the same request is the same text. Throws a Problem. */
+/**
+ * Validates a request body. Returns its fields in the order of the schema, so that equal requests serialize to the same
+ * text. Throws a GatewayError `invalid_request`.
+ */
 export function parseBody<const Schema extends GenericSchema>(
   schema: Schema,
   body: unknown,
 ): InferOutput<Schema> {
-  const parsed = parseValue(schema, body);
-  if (parsed.ok) return parsed.value;
-  throw invalid(parsed.path, parsed.message);
+  const result = parseValue(schema, body);
+  if (result.ok) return result.value;
+  throw invalidRequest(result.path, result.message);
 }
 
-/** A request that is wrong at `param`; "": as a whole. */
-export function invalid(param: string, what: string): Problem {
-  return new Problem("invalid_request", param === "" ? what : `${param}: ${what}`, {
+/** `param` is the path of the invalid field, "" for the complete body. */
+export function invalidRequest(param: string, problem: string): GatewayError {
+  return new GatewayError("invalid_request", param === "" ? problem : `${param}: ${problem}`, {
     param: param === "" ? undefined : param,
   });
 }

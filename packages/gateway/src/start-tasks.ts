@@ -3,214 +3,308 @@ import {
   Runtime,
   RuntimeError,
   type Agent,
+  type AgentRequest,
   type Chats,
   type Model,
   type ProtectedPath,
 } from "@deltawire/agent";
-import { openStore, type Store } from "@deltawire/store";
-import type { TaskTree } from "@deltawire/tasks";
-import type { ChatFeed } from "./tasks/follow/chat-follower.ts";
-import { startChats } from "./chats/start-chats.ts";
+import { openMessageBus, openStore, type Store } from "@deltawire/store";
+import type { MessageBus } from "@deltawire/tasks";
+import type { ChatFeed } from "./tasks/streams/chat-stream-writer.ts";
+import { createGatewayChats } from "./chats/create-chats.ts";
 import type { Config, ModelTarget } from "./config/config.ts";
-import { storeFileName } from "./config/find.ts";
-import { logRound, logTask, type Log, type RoundLine } from "./log.ts";
-import { mediaModel } from "./media/media-model.ts";
-import { abilitiesOf } from "./models/abilities.ts";
-import type { Discovered } from "./models/resolve.ts";
+import { storeFileName } from "./config/config-paths.ts";
+import { logModelRound, logTask, type Log, type ModelRoundLogEntry } from "./log.ts";
+import { createMediaModel } from "./media/media-model.ts";
+import { getModelCapabilities } from "./models/model-capabilities.ts";
+import type { DiscoveredModels } from "./models/resolve-model.ts";
 import { newId } from "./new-id.ts";
 import type { Relay } from "./relay/relay.ts";
-import { sealingKeyFile } from "./reasoning/key-file.ts";
-import { waitingReplies, type WaitingReplies } from "./tasks/agent-models/waiting-replies.ts";
-import { ConfiguredAgents, ToolsMissing } from "./tasks/configured-agents.ts";
-import { EventStreams } from "./tasks/follow/event-streams.ts";
-import { relayModel } from "./tasks/relay-model.ts";
+import { getSealingKeyPath } from "./reasoning/sealing-key.ts";
+import { getLocalTokenPath } from "./security/local-token.ts";
+import { AccessKeyRejectedError } from "./security/metered-agent.ts";
+import { ConfiguredAgents, ToolsUnavailableError } from "./tasks/configured-agents.ts";
+import { EventStreams } from "./tasks/streams/event-streams.ts";
+import { createRelayModel } from "./tasks/relay-model.ts";
 import type { TaskRuntime } from "./tasks/task-runtime.ts";
 import { TaskService } from "./tasks/task-service.ts";
 
-export interface TasksOptions {
+export interface StartTasksOptions {
   config: Config;
-  /** Where the store is, unless the configuration names another place; undefined: in memory. */
+  /** Folder of the database, unless `store.path` is set. Undefined: the store is in memory. */
   dataFolder: string | undefined;
-  /** In place of the one that the configuration names. It is closed with the tasks. */
+  /** Overrides the configured store. It is closed with the tasks. */
   store?: Store;
-  /** The file that the configuration was read from. */
+  /** The configuration file; file tools of agents cannot access it. */
   configFile?: string | undefined;
   relay: Relay;
-  targetsOf: (model: string) => Promise<readonly ModelTarget[]>;
-  /** What upstreams have told of their models. */
-  discovered: () => Discovered;
-  /** The same, once those that are slow have had their time. */
-  whenDiscovered: () => Promise<Discovered>;
+  resolveTargets: (model: string) => Promise<readonly ModelTarget[]>;
+  /** The models that upstreams have listed so far. */
+  getDiscoveredModels: () => DiscoveredModels;
+  /** Like `getDiscoveredModels`, but waits briefly for slow upstreams. */
+  waitForDiscoveredModels: () => Promise<DiscoveredModels>;
   builtInAgents: readonly Agent[];
   log: Log;
-  beatMs?: number | undefined;
+  /**
+   * Returns the agent with models whose usage counts toward the limits of the task's access key. If `isNew`, throws if the key
+   * does not allow the task.
+   */
+  meterAgent?: (
+    agent: Agent,
+    request: AgentRequest,
+    options: { isNew: boolean; getModel: (name: string) => Model },
+  ) => Promise<Agent>;
+  /** Returns the model with usage that counts toward the limits of an access key. Used for titles of chats. */
+  meterModel?: (name: string, getModel: () => Model, accessKey: string) => Model;
+  /**
+   * Calls `onInvalid` with each access key of `listKeyIds()` that may not be used any more, and the reason. Returns a function
+   * that stops watching.
+   */
+  watchTaskKeys?: (
+    listKeyIds: () => ReadonlySet<string>,
+    onInvalid: (keyId: string, reason: string) => void,
+  ) => () => void;
+  /** Called when the store is open, before tasks run. If it rejects with a StoreError, opening is retried. */
+  onStoreOpen?: (store: Store) => Promise<void>;
+  /** Called before the store is closed. Must not reject. */
+  onStoreClose?: () => Promise<void>;
+  tickMs?: number | undefined;
 }
 
-/** Tasks as this gateway runs and serves them. */
-export interface Tasks {
+/** The components that run and serve tasks and chats. */
+export interface TaskSubsystem {
   service: TaskService;
   streams: EventStreams;
   runtime: TaskRuntime;
   agents: ConfiguredAgents;
   chats: Chats;
-  changes: ChatFeed;
+  chatFeed: ChatFeed;
   store: Store;
-  waiting: WaitingReplies;
-  /** Takes up what an earlier process left. That may take its time, and nobody has to wait for it. */
+  /** False while a store that several processes share cannot be reached. */
+  readonly isStoreReachable: boolean;
+  /** Resumes the unfinished tasks of an earlier process, in the background. */
   recover(): void;
-  /** Tools that run have so long to come to their end. */
+  /** `waitMs`: how long to wait for running tools. */
   close(waitMs: number): Promise<void>;
 }
 
-/** Opens the store and is ready for tasks. Throws a StoreError. */
-export async function startTasks(options: TasksOptions): Promise<Tasks> {
-  const { config, relay, targetsOf, discovered, whenDiscovered, builtInAgents, log, beatMs } =
-    options;
+/** Opens the store and creates the task subsystem. Throws a StoreError. */
+export async function startTasks(options: StartTasksOptions): Promise<TaskSubsystem> {
+  const {
+    config,
+    relay,
+    resolveTargets,
+    getDiscoveredModels,
+    waitForDiscoveredModels,
+    builtInAgents,
+    log,
+    tickMs,
+  } = options;
   const warn = (message: string): void => log.warn(message);
   const onFailure = (message: string, cause: unknown): void => {
     if (cause instanceof RuntimeError && cause.code === "closed") return;
-    log[cause instanceof ToolsMissing ? "warn" : "error"](
-      { cause: relay.redactor.redact(String(cause)) },
-      message,
-    );
+    const isExpected =
+      cause instanceof ToolsUnavailableError || cause instanceof AccessKeyRejectedError;
+    log[isExpected ? "warn" : "error"]({ cause: relay.redactor.redact(String(cause)) }, message);
   };
-  const onRound = (line: RoundLine): void => logRound(log, line);
-  const store = options.store ?? (await opened(options, warn));
-  const ownFiles = ownFilesOf(options);
-  const agents = new ConfiguredAgents({ config, builtIn: builtInAgents, ownFiles, warn });
-  const model = (name: string): Model => {
-    const { type } = abilitiesOf(name, config, discovered());
-    const parts = { relay, targetsOf, onRound };
-    return type === "chat" ? relayModel(parts, name) : mediaModel(parts, name, type);
+  const onRound = (entry: ModelRoundLogEntry): void => logModelRound(log, entry);
+  const store = options.store ?? (await openConfiguredStore(options, warn));
+  const bus = store.isShared ? openConfiguredBus(config, warn) : undefined;
+  const protectedPaths = listProtectedPaths(options);
+  const agents = new ConfiguredAgents({ config, builtInAgents, protectedPaths, warn });
+  const getModel = (name: string): Model => {
+    const { type } = getModelCapabilities(name, config, getDiscoveredModels());
+    const modelOptions = { relay, resolveTargets, onRound };
+    return type === "chat"
+      ? createRelayModel(modelOptions, name)
+      : createMediaModel(modelOptions, name, type);
   };
   const runtime: Runtime = new Runtime({
     log: store,
     blobs: store,
-    agentFor: async (request, how) => chats.dressed(await agents.agentFor(request, how), request),
-    variablesOf: (session) => chats.variablesOf(session),
-    cutsOf: (chat) => chats.cutsOf(chat),
-    model,
-    price: (name) => config.models.get(name)?.price,
+    async agentFor(request, { recovered }) {
+      const agent = await agents.resolveAgent(request, { recovered });
+      const preparedAgent = await chats.prepareAgent(agent, request);
+      return options.meterAgent === undefined
+        ? preparedAgent
+        : options.meterAgent(preparedAgent, request, { isNew: !recovered, getModel });
+    },
+    variablesFor: (session) => chats.findVariables(session),
+    truncationGuardFor: (chat) => chats.findTruncationGuard(chat),
+    getModel,
+    getPrice: (name) => config.models.get(name)?.price,
     redact: (text) => relay.redactor.redact(text),
-    secretStart: (text) => relay.redactor.openFrom(text),
+    findSecretStart: (text) => relay.redactor.findOpenStart(text),
     newId,
+    ...(store.isShared && { cluster: { store, ...(bus && { bus }) } }),
+    onStatus(id, state) {
+      logTask(log, id, state);
+      void service.saveEnd(id, state);
+    },
+    onClaimed: (tasks) => log.info({ tasks }, "took over unfinished tasks"),
+    onLeaseExpired: (lostTasks) =>
+      log.warn({ lost_tasks: lostTasks }, "the lease on the tasks of this process had expired"),
     onFailure,
   });
-  const chats = startChats({
+  const chats = createGatewayChats({
     config,
     store,
+    bus,
     runtime,
-    model,
-    targetsOf,
-    discovered,
-    whenDiscovered,
-    learned: relay.lessons,
+    getModel,
+    getMeteredModel: (name, accessKey) =>
+      options.meterModel?.(name, () => getModel(name), accessKey) ?? getModel(name),
+    resolveTargets,
+    getDiscoveredModels,
+    waitForDiscoveredModels,
+    lessons: relay.lessons,
     onFailure,
   });
-  const served: TaskRuntime = {
-    async start(request, taskId) {
+  const taskRuntime: TaskRuntime = {
+    async start(request, taskId, creation) {
       const { model, ...rest } = request;
-      // Every agent is a model too.
+      // Agents can be used as models.
       if (model !== undefined && agents.has(model))
-        return runtime.start({ ...rest, agent: model }, taskId);
-      if (model !== undefined) await targetsOf(model);
-      return runtime.start(request, taskId);
+        return runtime.start({ ...rest, agent: model }, taskId, creation);
+      if (model !== undefined) await resolveTargets(model);
+      return runtime.start(request, taskId, creation);
     },
     live: (id) => runtime.live(id),
     contents: (id) => runtime.contents(id),
     progress: (id) => runtime.progress(id),
     subscribe: (id, listener) => runtime.subscribe(id, listener),
-    pending: () => runtime.pending(),
+    pending: (owner) => runtime.pending(owner),
     decide: (id, resolution) => runtime.decide(id, resolution),
     cancel: (id, by, reason) => runtime.cancel(id, by, reason),
-    input: (...word) => runtime.input(...word),
+    input: (...args) => runtime.input(...args),
   };
-  const onStatus = (id: string, state: TaskTree): void => logTask(log, id, state);
-  const service = new TaskService({ runtime: served, records: store, onFailure, onStatus });
-  const changes: ChatFeed = {
+  const service = new TaskService({ runtime: taskRuntime, records: store, onFailure });
+  const chatFeed: ChatFeed = {
     store,
     subscribe: (listener) => chats.subscribe(listener),
-    subscribePending: (listener) => runtime.subscribePending(listener),
+    subscribePending: (listener, owner) => runtime.subscribePending(listener, owner),
   };
-  const streams = new EventStreams(service, { chats: changes, beatMs });
-  let waiting: WaitingReplies;
+  const streams = new EventStreams(service, { chats: chatFeed, tickMs });
   try {
-    const unfinished = await store.unfinished();
-    for (const id of unfinished) service.watch(id);
+    await options.onStoreOpen?.(store);
+    // With a shared store, clients of other processes may still be receiving the output of unfinished tasks.
+    if (!store.isShared) await store.setUnfinishedRepliesLost();
     await chats.recover();
-    waiting = await waitingReplies(store, unfinished, onFailure);
   } catch (error) {
-    // Whoever tries again finds it free.
+    // Release the store so that the next attempt can open it.
     streams.close();
     service.close();
+    await options.onStoreClose?.();
+    await bus?.close();
     await store.close();
     throw error;
   }
+  const listKeyTasks = () =>
+    runtime
+      .listRunning()
+      .flatMap(({ rootTaskId, request: { access_key: keyId } }) =>
+        keyId === undefined ? [] : [{ rootTaskId, keyId }],
+      );
+  const stopWatchingKeys = options.watchTaskKeys?.(
+    () => new Set(listKeyTasks().map(({ keyId }) => keyId)),
+    (invalidKeyId, reason) => {
+      for (const { rootTaskId, keyId } of listKeyTasks())
+        if (keyId === invalidKeyId)
+          runtime.cancel(rootTaskId, "gateway", reason).catch((error: unknown) => {
+            if (!isClosed) onFailure("could not cancel a task of an invalid access key", error);
+          });
+    },
+  );
   let isClosed = false;
-  let recovering: Promise<void> | undefined;
-  const recover = async (): Promise<void> => {
+  let recovery: Promise<void> | undefined;
+  const recoverTasks = async (): Promise<void> => {
     try {
-      const taken = await runtime.recover();
-      if (taken.length > 0) log.info({ tasks: taken.length }, "tasks were taken up again");
+      const recoveredIds = await runtime.recover();
+      if (recoveredIds.length > 0)
+        log.info({ tasks: recoveredIds.length }, "resumed unfinished tasks");
     } catch (error) {
-      if (!isClosed) onFailure("tasks could not be taken up again", error);
+      if (!isClosed) onFailure("could not resume unfinished tasks yet", error);
     }
   };
   return {
     service,
     streams,
-    runtime: served,
+    runtime: taskRuntime,
     agents,
     chats,
-    changes,
+    chatFeed,
     store,
-    waiting,
-    recover: () => void (recovering ??= recover()),
+    get isStoreReachable() {
+      return runtime.isStoreReachable;
+    },
+    recover: () => void (recovery ??= recoverTasks()),
     async close(waitMs) {
       isClosed = true;
+      stopWatchingKeys?.();
       streams.close();
       service.close();
       await runtime.close(waitMs);
       await chats.close();
       await agents.close();
-      await recovering;
+      await recovery;
+      await options.onStoreClose?.();
+      await bus?.close();
       await store.close();
     },
   };
 }
 
-/** Tokens and keys are in the one, what others said in the others. SQLite has files beside its own. */
-function ownFilesOf({ config, dataFolder, configFile }: TasksOptions): ProtectedPath[] {
-  const store = storeFile({ config, dataFolder });
+/** Returns the files that contain tokens, keys or chats, including those that SQLite creates next to the database. */
+function listProtectedPaths({
+  config,
+  dataFolder,
+  configFile,
+}: StartTasksOptions): ProtectedPath[] {
+  const store = resolveStorePath({ config, dataFolder });
   const files = [
     ...(configFile === undefined ? [] : [configFile]),
-    ...(dataFolder === undefined ? [] : [sealingKeyFile(dataFolder)]),
+    ...(dataFolder === undefined
+      ? []
+      : [getSealingKeyPath(dataFolder), getLocalTokenPath(dataFolder)]),
     ...(store === undefined
       ? []
-      : ["", "-wal", "-shm", "-journal", "-lock", "-blobs"].map((end) => store + end)),
+      : ["", "-wal", "-shm", "-journal", "-lock", "-blobs"].map((suffix) => store + suffix)),
   ].map((path) => resolve(path));
-  // A copy is made before an update changes the form of the file: `deltawire.db-v1.bak`.
+  // Backups that are made before a schema update: `deltawire.db-v1.bak`.
   return store === undefined ? files : [...files, { startsWith: resolve(`${store}-v`) }];
 }
 
-/** Where tasks are kept; undefined: in memory. */
-export function storeFile({
+/** Returns the path of the database file; undefined if there is none. */
+export function resolveStorePath({
   config,
   dataFolder,
-}: Pick<TasksOptions, "config" | "dataFolder">): string | undefined {
-  const { enabled, path } = config.store;
-  if (!enabled) return undefined;
+}: Pick<StartTasksOptions, "config" | "dataFolder">): string | undefined {
+  const { enabled, path, url } = config.store;
+  if (!enabled || url !== undefined) return undefined;
   return path ?? (dataFolder === undefined ? undefined : join(dataFolder, storeFileName));
 }
 
-function opened(options: TasksOptions, onWarning: (message: string) => void): Promise<Store> {
+/** Undefined if no bus is configured: processes then only read what others have stored. */
+function openConfiguredBus(
+  { bus: { url, prefix } }: Config,
+  onWarning: (message: string) => void,
+): MessageBus | undefined {
+  return url === undefined ? undefined : openMessageBus({ url, prefix, onWarning });
+}
+
+function openConfiguredStore(
+  options: StartTasksOptions,
+  onWarning: (message: string) => void,
+): Promise<Store> {
   const { store, chats } = options.config;
-  const { keepDays, maxMb } = store;
+  const { enabled, url, schema, maxConnections, s3, retentionDays, maxMb } = store;
   return openStore({
-    path: storeFile(options) ?? ":memory:",
+    ...(enabled && url !== undefined
+      ? { url, schema, exclusive: false, maxConnections, ...(s3 && { s3 }) }
+      : { path: resolveStorePath(options) ?? ":memory:" }),
     maxMb,
     deletedDays: chats.deletedDays,
-    ...(keepDays === undefined ? {} : { keepDays }),
+    ...(retentionDays === undefined ? {} : { retentionDays }),
     onWarning,
   });
 }

@@ -1,14 +1,14 @@
-import type { World } from "./config/find.ts";
+import type { HostEnvironment } from "./config/config-paths.ts";
 import type { LogTarget } from "./log.ts";
 
-/** What a command may use of the machine. */
-export interface Terminal extends World {
-  /** `failure`: why something could not be written. */
+/** The host environment and output streams of a command. */
+export interface Terminal extends HostEnvironment {
+  /** `failure` is the last write error. */
   readonly stdout: LogTarget & { readonly failure?: Error | undefined };
   readonly stderr: LogTarget;
 }
 
-/** How its user calls this program: through npm in the repository, or by its name. */
-export function commandName(env: Terminal["env"]): string {
+/** Returns the command that runs this program: `npm start --` in the repository, otherwise `deltawire`. */
+export function getCommandName(env: Terminal["env"]): string {
   return env["npm_lifecycle_event"] === undefined ? "deltawire" : "npm start --";
 }

@@ -1,2 +1,2 @@
-/** Of all packages; a test compares it with their manifests. */
+/** The version of all packages. A test compares it with their package.json files. */
 export const version = "0.1.0";

@@ -1,31 +1,33 @@
 import { expect, test } from "vitest";
 import type { ClientReply } from "../check/attack/client.ts";
-import { replyFaults } from "../check/attack/judge-reply.ts";
-import { apiFrom } from "../check/attack/requests/operations.ts";
-import { routesOf } from "../check/attack/requests/part.ts";
-import { insidesIn, secretFor, SecretWatch } from "../check/attack/secrets.ts";
+import { findReplyFaults } from "../check/attack/judge-reply.ts";
+import { parseApi } from "../check/attack/requests/operations.ts";
+import { collectRoutes } from "../check/attack/requests/part.ts";
+import { findInternals, createSecret, SecretScanner } from "../check/attack/secrets.ts";
 import { Target } from "../check/attack/target.ts";
-import { openApi } from "../src/http/openapi.ts";
+import { buildOpenApiDocument } from "../src/http/openapi-document.ts";
 import { routes } from "../src/http/routes.ts";
 
 test("requests are generated for every route", () => {
-  const api = apiFrom(openApi("1", "http://127.0.0.1"));
-  const generated = routesOf(api, 1, 3000);
+  const api = parseApi(buildOpenApiDocument("1", "http://127.0.0.1"));
+  const generated = collectRoutes(api, 1, 3000);
   const all = routes.map(({ method, path }) => `${method} ${path}`);
   expect(all.filter((route) => !generated.has(route))).toEqual([]);
 });
 
-test("eight characters of a secret are a leak, seven are not", () => {
-  const secret = secretFor("a test");
-  const watch = new SecretWatch({ "the key": secret });
-  for (let at = 0; at + 8 <= secret.length; at += 1)
-    expect(watch.leaks(`wrong key ${secret.slice(at, at + 8)}`)).toHaveLength(1);
-  expect(watch.leaks(`wrong key ${secret.slice(0, 7)} and ${secret.slice(20, 27)}`)).toEqual([]);
+test("eight consecutive characters of a secret are a leak, seven are not", () => {
+  const secret = createSecret("a test");
+  const scanner = new SecretScanner({ "the key": secret });
+  for (let index = 0; index + 8 <= secret.length; index += 1)
+    expect(scanner.findLeaks(`wrong key ${secret.slice(index, index + 8)}`)).toHaveLength(1);
+  expect(scanner.findLeaks(`wrong key ${secret.slice(0, 7)} and ${secret.slice(20, 27)}`)).toEqual(
+    [],
+  );
 });
 
-test("a stack trace in a reply is found", () => {
-  expect(insidesIn(`x\n${new Error("oops").stack}`)).not.toEqual([]);
-  expect(insidesIn('{"error":{"message":"at line 3:14: oops"}}')).toEqual([]);
+test("a stack trace in a reply is detected", () => {
+  expect(findInternals(`x\n${new Error("oops").stack}`)).not.toEqual([]);
+  expect(findInternals('{"error":{"message":"at line 3:14: oops"}}')).toEqual([]);
 });
 
 const json = { "content-type": "application/json" };
@@ -39,19 +41,19 @@ test.each<[string, Partial<ClientReply>, boolean]>([
   ["502 without a message", { status: 502, headers: json, text: "{}" }, true],
   ["an error in HTML", { status: 400, headers: { "content-type": "text/html" }, text: "x" }, true],
   ["a stream without an end", { status: 200, headers: events, text: 'data: {"id":"x"}\n\n' }, true],
-  ["a stream that is cut", { status: 200, headers: events, text: "", end: "cut" }, true],
+  ["a truncated stream", { status: 200, headers: events, text: "", end: "truncated" }, true],
   ["no end in time", { status: 200, headers: events, text: "", end: "timeout" }, true],
   [
     "an error in a stream",
     { status: 200, headers: events, text: 'data: {"error":{"message":"x"}}\n\n' },
     false,
   ],
-])("the judge of replies: %s", (_, reply, isWrong) => {
-  const whole: ClientReply = { status: 0, headers: {}, text: "", ...complete, ...reply };
-  expect(replyFaults(whole, chatStream).length > 0).toBe(isWrong);
+])("the check of replies judges this reply correctly: %s", (_, reply, isWrong) => {
+  const completeReply: ClientReply = { status: 0, headers: {}, text: "", ...complete, ...reply };
+  expect(findReplyFaults(completeReply, chatStream).length > 0).toBe(isWrong);
 });
 
-test("a gateway under attack measures itself, and is gone afterwards", async () => {
+test("a gateway under attack measures itself, and is stopped afterwards", async () => {
   const target = await Target.start({
     toml: "[server]\nport = 0\ndemo = true\n",
     onOutput: () => undefined,
@@ -61,7 +63,7 @@ test("a gateway under attack measures itself, and is gone afterwards", async () 
     const measurement = await target.measure({ collect: true });
     expect(measurement?.heapBytes).toBeGreaterThan(0);
     expect(measurement?.peakRssBytes).toBeGreaterThanOrEqual(measurement?.rssBytes ?? Infinity);
-    // Starting is work enough for a block to be seen.
+    // Starting takes long enough for a block to be measured.
     expect(measurement?.longestMs).toBeGreaterThan(0);
     await target.restart();
     expect(target.crashes).toEqual([]);

@@ -1,15 +1,16 @@
 import { expect, test } from "vitest";
-import { chatChoices } from "../src/chats/choices.ts";
+import { buildChatChoices } from "../src/chats/chat-choices.ts";
 import type { Config } from "../src/config/config.ts";
-import { Lessons } from "../src/learning/memory.ts";
-import { read } from "./reading-config.ts";
+import { LessonRegistry } from "../src/learning/lesson-registry.ts";
+import { parseToml } from "./config-fixture.ts";
 
-const choicesOf = (config: Config) => chatChoices(config, new Map(), new Lessons());
+const buildChoices = (config: Config) => buildChatChoices(config, new Map(), new LessonRegistry());
 
-test("each model has one name, and beside it those that [models] gives it", () => {
+test("the choices list each model once, in addition to its names in [models]", () => {
   const upstream = (name: string, ...models: string[]): string =>
     `[upstreams.${name}]\nbase_url = "http://127.0.0.1:9/v1"\nspeaks = "chat"\nmodels = ${JSON.stringify(models)}\n`;
-  const names = (toml: string): string[] => choicesOf(read(toml)).models.map(({ name }) => name);
+  const names = (toml: string): string[] =>
+    buildChoices(parseToml(toml)).models.map(({ name }) => name);
   expect(names(upstream("up", "m", "n"))).toEqual(["up/m", "up/n"]);
   expect(names(`${upstream("up", "m")}[models]\nn = "up/m"\nm = "up/m"`)).toEqual([
     "n",
@@ -21,19 +22,19 @@ test("each model has one name, and beside it those that [models] gives it", () =
     "other/m",
     "other/o",
   ]);
-  // `up/m` is the first of these two, and looks like a short name of the second.
+  // `up/m` names the first of these models, although it looks like a short name of the second.
   expect(names(upstream("up", "m", "up/m"))).toEqual(["up/m", "up/up/m"]);
   expect(names(upstream("up", "up/auto"))).toEqual(["up/up/auto"]);
 });
 
-test("a skill says when it is read, and a chat that says nothing has all of them", () => {
-  const config = read("[server]\ndemo = true\n[chats]\ntitles = false");
+test("the choices contain when each skill is read, and all skills are enabled by default", () => {
+  const config = parseToml("[server]\ndemo = true\n[chats]\ntitles = false");
   const skill = { description: "", text: "…" };
   const skills = [
     { ...skill, name: "tides", when: "Of the sea.", always: false },
     { ...skill, name: "manners", always: true },
   ];
-  const choices = choicesOf({
+  const choices = buildChoices({
     ...config,
     skills: new Map(skills.map((one) => [one.name, one])),
   });
@@ -43,10 +44,10 @@ test("a skill says when it is read, and a chat that says nothing has all of them
   ]);
   expect(choices.defaults).toMatchObject({
     skills: ["tides", "manners"],
-    exact_time: false,
+    message_times: false,
     titles: false,
-    turns: config.chats.turns,
-    limits: { rounds: config.chats.rounds },
+    turns: config.chats.maxTurns,
+    limits: { rounds: config.chats.maxRounds },
     time_zone: expect.stringMatching(/./) as string,
   });
 });

@@ -6,43 +6,43 @@ import {
   type ChatFile,
 } from "@deltawire/tasks/chats";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { startDemo, type Demo } from "@deltawire/demo";
+import { startDemoServer, type DemoServer } from "@deltawire/demo";
 import {
   ChatUser,
-  lastVersion,
-  live,
-  mediumOf,
-  officeAgents,
+  getLastVersion,
+  playFullChat,
+  getMediaUrl,
+  createChatAgents,
   privateValues,
-  refusedWords,
-  saidLast,
-  type Letters,
-} from "./eventful-chat.ts";
-import { chainOf } from "../../../test/chats/chat-steps.ts";
-import { recordingProxy, type RecordingProxy } from "./recording-proxy.ts";
-import { runningGateway, upstreamToml, type TestGateway } from "./running-gateway.ts";
+  withheldText,
+  getLastText,
+  type SentLetters,
+} from "./full-chat.ts";
+import { summarizeToolChain } from "../../../test/chats/chat-helpers.ts";
+import { startRecordingProxy, type RecordingProxy } from "./recording-proxy.ts";
+import { startTestGateway, upstreamToml, type TestGateway } from "./test-gateway.ts";
 
-/* One chat in which everything happens, over HTTP to the demo model, and then in and out of a second, empty gateway. */
+/* One chat that uses every feature, over HTTP and with the demo model. It is exported, and imported into a second, empty gateway. */
 
-const letters: Letters = [];
-let demo: Demo;
+const letters: SentLetters = [];
+let demo: DemoServer;
 let proxy: RecordingProxy;
 let gateway: TestGateway;
 let other: TestGateway;
 let user: ChatUser;
-let made: Awaited<ReturnType<typeof live>>;
+let nodes: Awaited<ReturnType<typeof playFullChat>>;
 let chat: Chat;
 let file: ChatFile;
 let files: Record<ChatExportFormat, string>;
 
 beforeAll(async () => {
-  demo = await startDemo();
-  proxy = await recordingProxy(demo.url);
-  // In place of the one that every gateway has: what it is sent is to be seen.
+  demo = await startDemoServer();
+  proxy = await startRecordingProxy(demo.url);
+  // Replaces the built-in demo upstream, so that its requests can be inspected.
   const toml = `[server]\nport = 0\ndemo = false\n${upstreamToml("demo", proxy.url)}`;
-  gateway = await runningGateway(toml, { agents: officeAgents(letters) });
-  other = await runningGateway(toml, { agents: officeAgents([]) });
-  const client = clientOf(gateway);
+  gateway = await startTestGateway(toml, { agents: createChatAgents(letters) });
+  other = await startTestGateway(toml, { agents: createChatAgents([]) });
+  const client = createClient(gateway);
   const { chat: created } = await client.create({
     settings: {
       agent: "clerk",
@@ -58,14 +58,14 @@ beforeAll(async () => {
     },
   });
   user = new ChatUser(client, created.chat_id);
-  made = await live(user);
+  nodes = await playFullChat(user);
   chat = await user.chat();
   files = {
-    json: await exported(user, "json"),
-    html: await exported(user, "html"),
-    markdown: await exported(user, "markdown"),
-    openai: await exported(user, "openai"),
-    glued: await exported(user, "glued"),
+    json: await exportChat(user, "json"),
+    html: await exportChat(user, "html"),
+    markdown: await exportChat(user, "markdown"),
+    openai: await exportChat(user, "openai"),
+    glued: await exportChat(user, "glued"),
   };
   file = JSON.parse(files.json) as ChatFile;
 }, 30_000);
@@ -77,24 +77,28 @@ afterAll(async () => {
   await demo.close();
 });
 
-test("every answer has come to its end as it should", () => {
-  const ends = Object.entries(made).map(([name, node]) => [name, lastVersion(node).status]);
+test("every answer ends with its expected status", () => {
+  const ends = Object.entries(nodes).map(([name, node]) => [name, getLastVersion(node).status]);
   expect(new Set(ends.map(([, status]) => status))).toEqual(new Set(["completed"]));
-  expect(saidLast(made.tool)).toContain("Paris: sunny");
-  expect(saidLast(made.denied)).toContain("The user refused this call");
-  expect(saidLast(made.helped)).toContain("Rome: sunny");
-  const ofHelper = chainOf(lastVersion(made.helped)).calls.filter(({ task_id }) => task_id);
+  expect(getLastText(nodes.tool)).toContain("Paris: sunny");
+  expect(getLastText(nodes.denied)).toContain("The user denied this call");
+  expect(getLastText(nodes.helped)).toContain("Rome: sunny");
+  const ofHelper = summarizeToolChain(getLastVersion(nodes.helped)).calls.filter(
+    ({ task_id }) => task_id,
+  );
   expect(ofHelper).toMatchObject([{ name: "get_weather", outcome: "completed" }]);
-  expect(saidLast(made.heard)).toBe("Good morning");
-  expect(mediumOf(made.edited)).not.toBe(mediumOf(made.painted));
+  expect(getLastText(nodes.transcription)).toBe("Good morning");
+  expect(getMediaUrl(nodes.edited)).not.toBe(getMediaUrl(nodes.painted));
 });
 
-test("an approved call had the very values, and a denied one never ran", () => {
+test("an approved call gets the original values, and a denied one never runs", () => {
   const { ofUser, inArguments } = privateValues;
   expect(letters).toEqual([{ to: ofUser, text: `my number is ${inArguments}` }]);
-  expect(saidLast(made.approved)).toContain(`an answer is expected from ${privateValues.ofTool}`);
-  const calls = [made.approved, made.denied, made.kept].map(
-    (node) => chainOf(lastVersion(node)).calls,
+  expect(getLastText(nodes.approved)).toContain(
+    `an answer is expected from ${privateValues.ofTool}`,
+  );
+  const calls = [nodes.approved, nodes.denied, nodes.deniedAnswer].map(
+    (node) => summarizeToolChain(getLastVersion(node)).calls,
   );
   expect(calls).toMatchObject([
     [{ name: "send_letter", outcome: "completed", decisions: ["approve"] }],
@@ -103,14 +107,14 @@ test("an approved call had the very values, and a denied one never ran", () => {
   ]);
 });
 
-test("the tree has the branch, the version, the separator and the marks", () => {
-  const { tool, denied, helped, heard, again, branch } = made;
-  expect(again.node_id).toBe(tool.node_id);
-  expect(again.versions).toHaveLength(2);
+test("the chat has the branch, the version, the separator and the marks", () => {
+  const { tool, denied, helped, transcription, rerunAnswer, branch } = nodes;
+  expect(rerunAnswer.node_id).toBe(tool.node_id);
+  expect(rerunAnswer.versions).toHaveLength(2);
   const path = currentPath(chat);
   expect(path.at(-1)?.node_id).toBe(branch.node_id);
-  expect(path.map(({ node_id }) => node_id)).not.toContain(heard.node_id);
-  expect(chat.nodes[heard.node_id]).toBeDefined();
+  expect(path.map(({ node_id }) => node_id)).not.toContain(transcription.node_id);
+  expect(chat.nodes[transcription.node_id]).toBeDefined();
   const after = path.findIndex(({ node_id }) => node_id === helped.node_id) + 1;
   expect(path[after]?.kind).toBe("separator");
   expect([chat.nodes[tool.node_id]?.pinned, chat.nodes[denied.node_id]?.hidden]).toEqual([
@@ -121,42 +125,43 @@ test("the tree has the branch, the version, the separator and the marks", () => 
   expect(chat.title).toContain("I am");
 });
 
-test("the branch was told what is pinned and what stands behind the separator, and nothing that is hidden", () => {
-  const asked = demo.requests.findLast(({ body }) =>
+test("the model gets pinned messages and those after the separator, and no hidden ones", () => {
+  const lastRequest = demo.requests.findLast(({ body }) =>
     JSON.stringify(body ?? "").includes("What do you know of me?"),
   );
-  const told = JSON.stringify(asked?.body);
-  expect(told).toContain("Paris: sunny");
-  expect(told).toContain("make it green");
-  expect(told).not.toContain("Rome");
-  expect(told).not.toContain("her number");
+  const requestText = JSON.stringify(lastRequest?.body);
+  expect(requestText).toContain("Paris: sunny");
+  expect(requestText).toContain("make it green");
+  expect(requestText).not.toContain("Rome");
+  expect(requestText).not.toContain("her number");
 });
 
 test("no private value is in any byte that reached the model's server", () => {
-  const sent = proxy.sent().toString("utf8");
-  for (const value of Object.values(privateValues)) expect(sent).not.toContain(value);
-  expect(sent).not.toMatch(/lovelace|engine\.example|7946/i);
-  expect(sent).toMatch(/\{\{EMAIL_1_[a-z0-9]{4}\}\}/);
-  expect(sent).toMatch(/\{\{PHONE_1_[a-z0-9]{4}\}\}/);
-  expect(sent).toMatch(/\{\{PROJECT_1_[a-z0-9]{4}\}\}/);
+  const upstreamBytes = proxy.sent().toString("utf8");
+  for (const value of Object.values(privateValues)) expect(upstreamBytes).not.toContain(value);
+  // Random ids may contain 7946 among other digits.
+  expect(upstreamBytes).not.toMatch(/lovelace|engine\.example|\b7946\b|79460958/i);
+  expect(upstreamBytes).toMatch(/\{\{EMAIL_1_[a-z0-9]{4}\}\}/);
+  expect(upstreamBytes).toMatch(/\{\{PHONE_1_[a-z0-9]{4}\}\}/);
+  expect(upstreamBytes).toMatch(/\{\{PROJECT_1_[a-z0-9]{4}\}\}/);
 });
 
-test("a result that was refused is nowhere: not at the model's server, not in the chat, in no export", () => {
+test("a denied result is neither on the model's server nor in the chat nor in an export", () => {
   const texts = [...Object.values(files), JSON.stringify(chat), proxy.sent().toString("utf8")];
   for (const text of texts) {
     expect(text).toContain("open_diary");
-    expect(text).not.toContain(refusedWords);
+    expect(text).not.toContain(withheldText);
   }
 });
 
-test("exports have the user's own values, and nothing of what stood for them", () => {
+test("exports contain the user's original values and no placeholders", () => {
   for (const text of Object.values(files)) {
     expect(text).toContain(privateValues.ofUser);
     expect(text).not.toMatch(/\{\{(?:EMAIL|PHONE|PROJECT)_\d/);
   }
 });
 
-test("the page has its pictures and sounds in it, and asks nothing of anybody", () => {
+test("the HTML export contains its images and audio and makes no network requests", () => {
   const { html } = files;
   const sources = [...html.matchAll(/\b(?:src|srcset|poster|data|action)="([^"]*)"/g)];
   expect(sources.map(([, url = ""]) => url.slice(0, 15))).toEqual(
@@ -167,20 +172,20 @@ test("the page has its pictures and sounds in it, and asks nothing of anybody", 
   expect(html).toContain("Paris: sunny");
 });
 
-test("a chat that was exported and imported into an empty gateway is the same, and so is its export", async () => {
-  const client = clientOf(other);
+test("a chat that is exported and imported into an empty gateway is the same, and so is its export", async () => {
+  const client = createClient(other);
   expect((await client.list()).data).toEqual([]);
-  const { data } = await client.importFrom(file);
+  const { data } = await client.importFile(file);
   expect(data.map(({ title }) => title)).toEqual([chat.title]);
   const chatId = data[0]?.chat_id ?? "";
   expect(chatId).not.toBe(chat.chat_id);
-  const { chat: imported } = await client.open(chatId);
+  const { chat: imported } = await client.get(chatId);
   expect({ ...imported, chat_id: "" }).toEqual({ ...chat, chat_id: "" });
-  expect(comparable(JSON.parse(await exported({ client, chatId }, "json")) as ChatFile)).toEqual(
-    comparable(file),
-  );
+  expect(
+    removeVolatileFields(JSON.parse(await exportChat({ client, chatId }, "json")) as ChatFile),
+  ).toEqual(removeVolatileFields(file));
 
-  for (const url of [made.painted, made.edited, made.spoken].map(mediumOf)) {
+  for (const url of [nodes.painted, nodes.edited, nodes.speech].map(getMediaUrl)) {
     const [here, there] = await Promise.all(
       [gateway, other].map(async (one) =>
         Buffer.from(await (await fetch(one.url + url)).arrayBuffer()),
@@ -193,53 +198,55 @@ test("a chat that was exported and imported into an empty gateway is the same, a
   expect((await client.list({ tag: "天气" })).data).toHaveLength(1);
 });
 
-test("an imported chat goes on where it was, with its private values masked anew", async () => {
-  const client = clientOf(other);
-  const { data } = await client.importFrom(file);
+test("an imported chat can be continued, with its private values masked again", async () => {
+  const client = createClient(other);
+  const { data } = await client.importFile(file);
   const reader = new ChatUser(client, data[0]?.chat_id ?? "");
   const before = proxy.sent().length;
   const answer = await reader.send({
     text: `Please get_weather for Oslo. ${privateValues.ofUser}`,
   });
-  expect(saidLast(answer)).toContain("Oslo: sunny");
-  const sent = proxy.sent().toString("utf8");
-  expect(sent.length).toBeGreaterThan(before);
-  for (const value of Object.values(privateValues)) expect(sent).not.toContain(value);
+  expect(getLastText(answer)).toContain("Oslo: sunny");
+  const upstreamBytes = proxy.sent().toString("utf8");
+  expect(upstreamBytes.length).toBeGreaterThan(before);
+  for (const value of Object.values(privateValues)) expect(upstreamBytes).not.toContain(value);
 });
 
-test("OpenAI's messages have their pictures in them, and come in again as they went out", async () => {
+test("an export in OpenAI's format contains its images and is the same after an import", async () => {
   expect(files.openai).toContain("data:image/png;base64,");
   expect(files.openai).not.toContain("/api/blobs/");
-  const client = clientOf(other);
-  const { data } = await client.importFrom(JSON.parse(files.openai));
+  const client = createClient(other);
+  const { data } = await client.importFile(JSON.parse(files.openai));
   const { text } = await client.exportAs(data[0]?.chat_id ?? "", "openai");
   expect(JSON.parse(text)).toEqual(JSON.parse(files.openai));
 });
 
-test("of a file with one chat that is broken nothing is imported", async () => {
-  const client = clientOf(other);
+test("a file with one invalid chat imports nothing", async () => {
+  const client = createClient(other);
   const { data: before } = await client.list();
-  const [whole] = file.chats;
-  const broken = { ...whole, chat: { ...chat, roots: ["nobody"] } };
-  await expect(client.importFrom({ ...file, chats: [whole, broken] })).rejects.toMatchObject({
-    status: 400,
-    code: "bad_import",
-  });
+  const [exportedChat] = file.chats;
+  const broken = { ...exportedChat, chat: { ...chat, roots: ["nobody"] } };
+  await expect(client.importFile({ ...file, chats: [exportedChat, broken] })).rejects.toMatchObject(
+    {
+      status: 400,
+      code: "invalid_import",
+    },
+  );
   expect((await client.list()).data).toEqual(before);
 });
 
-function clientOf({ url }: TestGateway) {
-  return createChatClient({ fetch, base: url });
+function createClient({ url }: TestGateway) {
+  return createChatClient({ fetch, baseUrl: url });
 }
 
-async function exported(
+async function exportChat(
   { client, chatId }: Pick<ChatUser, "client" | "chatId">,
   format: ChatExportFormat,
 ): Promise<string> {
   return (await client.exportAs(chatId, format)).text;
 }
 
-/** All but what differs from one export to the next. */
-function comparable({ exported_at: _at, chats, ...rest }: ChatFile) {
+/** Removes the fields that differ from one export to the next. */
+function removeVolatileFields({ exported_at: _at, chats, ...rest }: ChatFile) {
   return { ...rest, chats: chats.map((one) => ({ ...one, chat: { ...one.chat, chat_id: "" } })) };
 }

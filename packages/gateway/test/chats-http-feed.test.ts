@@ -10,27 +10,27 @@ import {
   type ConnectChats,
 } from "@deltawire/tasks/chats";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { ChatFollower } from "../src/tasks/follow/chat-follower.ts";
-import { answeredChat, chatScene, FeedReader, whenSettled } from "./chat-scene.ts";
-import { pause, until } from "./scene.ts";
+import { ChatStreamWriter } from "../src/tasks/streams/chat-stream-writer.ts";
+import { answeredChat, chatGatewayFixture, FeedReader, waitUntilSettled } from "./chat-fixture.ts";
+import { sleep, waitUntil } from "./gateway-fixture.ts";
 
-const readerOf = (url: string, query = "", headers: object = {}): FeedReader =>
+const createReader = (url: string, query = "", headers: object = {}): FeedReader =>
   new FeedReader(`${url}/api/chats/events${query}`, { headers });
 
-async function opened(reader: FeedReader): Promise<FeedReader> {
-  await reader.until("the opening", ({ frames }) => frames.length > 0);
+async function waitUntilOpen(reader: FeedReader): Promise<FeedReader> {
+  await reader.waitUntil("the opening", ({ frames }) => frames.length > 0);
   return reader;
 }
 
 const rename = async (client: ChatClient, id: string, title: string): Promise<number> => {
-  const { revision } = (await client.open(id)).chat;
-  return (await client.edits(id, { revision, edits: [{ type: "rename", title }] })).stamp;
+  const { revision } = (await client.get(id)).chat;
+  return (await client.applyEdits(id, { revision, edits: [{ type: "rename", title }] })).stamp;
 };
 
-test("two tabs see each other's changes, from their opening on", async () => {
-  const { client, url } = await chatScene();
+test("two tabs get each other's changes from the moment they connect", async () => {
+  const { client, url } = await chatGatewayFixture();
   const { chat } = await client.create({ title: "Before" });
-  const tabs = [await opened(readerOf(url)), await opened(readerOf(url))];
+  const tabs = [await waitUntilOpen(createReader(url)), await waitUntilOpen(createReader(url))];
   for (const tab of tabs) {
     expect(tab.headers["content-type"]).toBe("text/event-stream; charset=utf-8");
     expect(tab.frames).toEqual([
@@ -41,7 +41,7 @@ test("two tabs see each other's changes, from their opening on", async () => {
   await client.remove(chat.chat_id);
   await client.remove(chat.chat_id, { forever: true });
   for (const tab of tabs) {
-    await tab.until("the removal", ({ types }) => types.includes("chat.removed"));
+    await tab.waitUntil("the removal", ({ types }) => types.includes("chat.removed"));
     const [, renamed] = tab.frames;
     expect(renamed?.id).toBe(String(stamp));
     expect(renamed?.event).toMatchObject({ type: "chat.changed", chat: { title: "After" } });
@@ -51,68 +51,68 @@ test("two tabs see each other's changes, from their opening on", async () => {
   }
 });
 
-test("an answer is told of when it begins and when it has ended", async () => {
-  const { client, url } = await chatScene();
-  const reader = await opened(readerOf(url));
+test("an answer is reported when it starts and when it ends", async () => {
+  const { client, url } = await chatGatewayFixture();
+  const reader = await waitUntilOpen(createReader(url));
   const { id } = await answeredChat(client);
-  await reader.until("the end", ({ frames }) => frames.length >= 4);
-  const told = reader.frames.flatMap(({ event }) =>
+  await reader.waitUntil("the end", ({ frames }) => frames.length >= 4);
+  const countApprovalEvents = reader.frames.flatMap(({ event }) =>
     event.type === "chat.changed" ? [[event.chat.chat_id, event.chat.running]] : [],
   );
-  expect(told.at(0)).toEqual([id, 0]);
-  expect(told).toContainEqual([id, 1]);
-  expect(told.at(-1)).toEqual([id, 0]);
+  expect(countApprovalEvents.at(0)).toEqual([id, 0]);
+  expect(countApprovalEvents).toContainEqual([id, 1]);
+  expect(countApprovalEvents.at(-1)).toEqual([id, 0]);
 });
 
-describe("a reader that comes back", () => {
-  test("with the last stamp gets of each chat the last change since, and then what happens", async () => {
-    const { client, url } = await chatScene();
+describe("a client that reconnects", () => {
+  test("with the last stamp gets the latest change of each chat since then, and then new changes", async () => {
+    const { client, url } = await chatGatewayFixture();
     const [one, two, three] = [await client.create(), await client.create(), await client.create()];
     for (const title of ["a", "b", "c"]) await rename(client, two.chat.chat_id, title);
     await client.remove(three.chat.chat_id, { forever: true });
-    const byQuery = readerOf(url, `?after=${one.stamp}`);
-    const byHeader = readerOf(url, "?after=0", { "last-event-id": String(one.stamp) });
+    const byQuery = createReader(url, `?after=${one.stamp}`);
+    const byHeader = createReader(url, "?after=0", { "last-event-id": String(one.stamp) });
     for (const reader of [byQuery, byHeader]) {
-      await reader.until("the removal", ({ types }) => types.includes("chat.removed"));
+      await reader.waitUntil("the removal", ({ types }) => types.includes("chat.removed"));
       expect(reader.frames[0]?.id).toBeUndefined();
-      expect(reader.changed).toEqual([two.chat.chat_id, three.chat.chat_id]);
+      expect(reader.changedChatIds).toEqual([two.chat.chat_id, three.chat.chat_id]);
       expect(reader.frames[1]?.event).toMatchObject({ chat: { title: "c" } });
     }
     await rename(client, one.chat.chat_id, "d");
-    await byQuery.until("what happens", ({ changed }) => changed.length === 3);
-    expect(byQuery.changed.at(-1)).toBe(one.chat.chat_id);
+    await byQuery.waitUntil("the new event", ({ changedChatIds }) => changedChatIds.length === 3);
+    expect(byQuery.changedChatIds.at(-1)).toBe(one.chat.chat_id);
   });
 
-  test("after it heard nothing but the opening misses nothing", async () => {
-    const { client, url } = await chatScene();
+  test("after it received only the opening event misses nothing", async () => {
+    const { client, url } = await chatGatewayFixture();
     const { chat } = await client.create();
-    const reader = await opened(readerOf(url));
+    const reader = await waitUntilOpen(createReader(url));
     const { lastId } = reader;
-    reader.leave();
+    reader.disconnect();
     await rename(client, chat.chat_id, "x");
-    const back = readerOf(url, "", { "last-event-id": lastId });
-    await back.until("the change", ({ changed }) => changed.length === 1);
-    expect(back.changed).toEqual([chat.chat_id]);
+    const back = createReader(url, "", { "last-event-id": lastId });
+    await back.waitUntil("the change", ({ changedChatIds }) => changedChatIds.length === 1);
+    expect(back.changedChatIds).toEqual([chat.chat_id]);
   });
 
   test.each([
     ["ahead of all changes", "99"],
-    ["far ahead", "999999999999999"],
-  ])("with a stamp that is %s is told to read the list anew", async (_what, after) => {
-    const { client, url } = await chatScene();
+    ["far ahead of all changes", "999999999999999"],
+  ])("with a stamp %s must reload the list", async (_what, after) => {
+    const { client, url } = await chatGatewayFixture();
     const { chat, stamp } = await client.create();
-    const reader = readerOf(url, `?after=${after}`);
-    await reader.until("the reset", ({ frames }) => frames.length === 2);
+    const reader = createReader(url, `?after=${after}`);
+    await reader.waitUntil("the reset", ({ frames }) => frames.length === 2);
     expect(reader.frames[1]).toEqual({
       id: String(stamp),
       event: { type: "chats.reset", head: stamp },
     });
     await rename(client, chat.chat_id, "x");
-    await reader.until("what happens", ({ changed }) => changed.length === 1);
+    await reader.waitUntil("the new event", ({ changedChatIds }) => changedChatIds.length === 1);
   });
 
-  test.each(["-1", "x", "1.5", ""])("with %j as a stamp is refused", async (after) => {
-    const { url } = await chatScene();
+  test.each(["-1", "x", "1.5", ""])("with %j as a stamp is rejected", async (after) => {
+    const { url } = await chatGatewayFixture();
     const response = await fetch(`${url}/api/chats/events?after=${after}`);
     expect([response.status, await response.json()]).toMatchObject([
       400,
@@ -121,22 +121,22 @@ describe("a reader that comes back", () => {
   });
 });
 
-test("a reader whose stamp is older than the last removal that is known is told to start over", async () => {
+test("a client whose stamp is too old or in the future must reload the list", async () => {
   const opening = async (after: number): Promise<string[]> => {
     const written: string[] = [];
-    const follower = new ChatFollower(
+    const follower = new ChatStreamWriter(
       {
         store: {
-          chatStamps: () => Promise.resolve({ head: 9, oldest: 5 }),
-          chatChanges: () => Promise.resolve([]),
+          getChatStamps: () => Promise.resolve({ head: 9, oldest: 5 }),
+          listChatChanges: () => Promise.resolve([]),
         },
         subscribe: () => () => undefined,
         subscribePending: () => () => undefined,
       },
-      { after, heartbeatMs: 15_000, idOf: (stamp) => stamp },
+      { owner: "", after, heartbeatMs: 15_000, formatId: (stamp) => stamp },
       { write: (text) => written.push(text), wake: () => undefined },
     );
-    await follower.step();
+    await follower.writeNext();
     return written.join("").match(/chats\.\w+/g) ?? [];
   };
   expect(await opening(4)).toEqual(["chats.opened", "chats.reset"]);
@@ -145,30 +145,31 @@ test("a reader whose stamp is older than the last removal that is known is told 
   expect(await opening(10)).toEqual(["chats.opened", "chats.reset"]);
 });
 
-test("each question to a person and each end of one is told, also while the chat only goes on waiting", async () => {
-  const { client, url } = await chatScene();
+test("each requested and each resolved approval is reported, even while the chat keeps waiting", async () => {
+  const { client, url } = await chatGatewayFixture();
   const { chat } = await client.create({ settings: { agent: "demo-agent" } });
-  const reader = readerOf(url, "");
-  const told = () => reader.types.filter((type) => type === "approvals.changed").length;
+  const reader = createReader(url, "");
+  const countApprovalEvents = () =>
+    reader.types.filter((type) => type === "approvals.changed").length;
   const pending = async () => (await client.approvals()).data;
-  await reader.until("the opening", ({ types }) => types.length > 0);
+  await reader.waitUntil("the opening", ({ types }) => types.length > 0);
   await client.send(chat.chat_id, { text: 'send_message to Bob: "a", open_private_note "keys"' });
-  for (let seen = 0; (await pending()).length < 2; seen = told())
-    await reader.until("a question", () => told() > seen);
+  for (let seen = 0; (await pending()).length < 2; seen = countApprovalEvents())
+    await reader.waitUntil("a question", () => countApprovalEvents() > seen);
   for (const { approval } of await pending()) {
-    const seen = told();
+    const seen = countApprovalEvents();
     await client.decide(approval.approval_id, { decision: "deny" });
-    await reader.until("the decision", () => told() > seen);
+    await reader.waitUntil("the decision", () => countApprovalEvents() > seen);
   }
-  await whenSettled(client, chat.chat_id);
+  await waitUntilSettled(client, chat.chat_id);
   expect(await pending()).toEqual([]);
 });
 
-test("a silence is filled with heartbeats, which move no cursor", async () => {
-  const { client, url } = await chatScene({ beatMs: 2 });
+test("a silence is filled with heartbeats, which do not move the cursor", async () => {
+  const { client, url } = await chatGatewayFixture({ tickMs: 2 });
   const { stamp } = await client.create();
-  const reader = readerOf(url, `?after=${stamp}`);
-  await reader.until("two", ({ types }) => types.length >= 3);
+  const reader = createReader(url, `?after=${stamp}`);
+  await reader.waitUntil("two", ({ types }) => types.length >= 3);
   expect(reader.frames.slice(0, 3)).toEqual([
     { id: undefined, event: { type: "chats.opened", head: stamp, heartbeat_ms: 30 } },
     { id: undefined, event: { type: "chats.heartbeat", head: stamp } },
@@ -176,35 +177,35 @@ test("a silence is filled with heartbeats, which move no cursor", async () => {
   ]);
 });
 
-test("the feed ends with the gateway, at once", async () => {
-  const { gateway, url } = await chatScene();
-  const reader = await opened(readerOf(url));
-  const began = Date.now();
+test("the feed ends immediately when the gateway stops", async () => {
+  const { gateway, url } = await chatGatewayFixture();
+  const reader = await waitUntilOpen(createReader(url));
+  const startedAt = Date.now();
   await gateway.drain();
-  await reader.untilEnd();
-  expect(Date.now() - began).toBeLessThan(5000);
+  await reader.waitUntilEnd();
+  expect(Date.now() - startedAt).toBeLessThan(5000);
 });
 
-test("after a restart readers go on from their stamp, and what was sent with a key is not sent again", async () => {
+test("after a restart clients continue from their stamp, and a repeated key does not send again", async () => {
   const dataFolder = await mkdtemp(join(tmpdir(), "chats-http-"));
   onTestFinished(() => rm(dataFolder, { recursive: true }));
-  const first = await chatScene({ dataFolder });
+  const first = await chatGatewayFixture({ dataFolder });
   const { chat, stamp } = await first.client.create();
-  const ask = { text: "Hello" };
-  const sent = await first.client.send(chat.chat_id, ask, { idempotencyKey: "k" });
-  await whenSettled(first.client, chat.chat_id);
+  const body = { text: "Hello" };
+  const sent = await first.client.send(chat.chat_id, body, { idempotencyKey: "k" });
+  await waitUntilSettled(first.client, chat.chat_id);
   await first.gateway.close();
-  const { client, url } = await chatScene({ dataFolder });
-  const reader = readerOf(url, `?after=${stamp}`);
-  await reader.until("the change", ({ changed }) => changed.length === 1);
+  const { client, url } = await chatGatewayFixture({ dataFolder });
+  const reader = createReader(url, `?after=${stamp}`);
+  await reader.waitUntil("the change", ({ changedChatIds }) => changedChatIds.length === 1);
   expect(reader.types).toEqual(["chats.opened", "chat.changed"]);
-  const again = await client.send(chat.chat_id, ask, { idempotencyKey: "k" });
-  expect(again.task_id).toBe(sent.task_id);
-  expect(Object.keys((await client.open(chat.chat_id)).chat.nodes)).toHaveLength(2);
+  const repeated = await client.send(chat.chat_id, body, { idempotencyKey: "k" });
+  expect(repeated.task_id).toBe(sent.task_id);
+  expect(Object.keys((await client.get(chat.chat_id)).chat.nodes)).toHaveLength(2);
 });
 
-test("HEAD says what it would be, and does not stay", async () => {
-  const { url } = await chatScene();
+test("HEAD returns the headers and ends", async () => {
+  const { url } = await chatGatewayFixture();
   const response = await fetch(`${url}/api/chats/events`, { method: "HEAD" });
   expect([response.status, response.headers.get("content-type")]).toEqual([
     200,
@@ -212,39 +213,39 @@ test("HEAD says what it would be, and does not stay", async () => {
   ]);
 });
 
-test("a reader that stops reading is told of each chat's last change, and nothing is kept for it", async () => {
-  const { client, url } = await chatScene();
-  // Ten kilobytes of a summary.
+test("a client that stops reading gets the latest change of each chat, and nothing is buffered for it", async () => {
+  const { client, url } = await chatGatewayFixture();
+  // A summary of ten kilobytes.
   const tags = Array.from({ length: 99 }, (_, index) => `${index}`.padEnd(100, "x"));
-  const made = await Promise.all(Array.from({ length: 20 }, () => client.create({ tags })));
-  const reader = await opened(readerOf(url));
+  const chats = await Promise.all(Array.from({ length: 20 }, () => client.create({ tags })));
+  const reader = await waitUntilOpen(createReader(url));
   reader.pause();
   const rounds = 60;
   await Promise.all(
-    made.map(async ({ chat }) => {
+    chats.map(async ({ chat }) => {
       for (let round = 1; round <= rounds; round += 1)
-        await client.edits(chat.chat_id, {
+        await client.applyEdits(chat.chat_id, {
           revision: round - 1,
           edits: [{ type: "tag", tags: [...tags, `round ${round}`] }],
         });
     }),
   );
-  await pause(50);
+  await sleep(50);
   reader.resume();
   const isLast = ({ event }: FeedReader["frames"][number]): boolean =>
     event.type === "chat.changed" && event.chat.tags.at(-1) === `round ${rounds}`;
-  await reader.until("the last of all", ({ frames }) => frames.filter(isLast).length === 20);
-  expect(reader.changed.length).toBeLessThan(made.length * rounds);
+  await reader.waitUntil("the last event", ({ frames }) => frames.filter(isLast).length === 20);
+  expect(reader.changedChatIds.length).toBeLessThan(chats.length * rounds);
 }, 60_000);
 
-test("the typed follower goes on where a cut connection ended", async () => {
-  const { client, url } = await chatScene();
+test("the typed client continues after an interrupted connection", async () => {
+  const { client, url } = await chatGatewayFixture();
   const { chat } = await client.create();
   const seen: ChatChange[] = [];
-  const asked: (number | undefined)[] = [];
+  const requestedStamps: (number | undefined)[] = [];
   const cuts: (() => void)[] = [];
-  const connect: ConnectChats = (after, { event, closed }) => {
-    asked.push(after);
+  const connect: ConnectChats = (after, { onEvent, onClosed }) => {
+    requestedStamps.push(after);
     const query = after === undefined ? "" : `?after=${after}`;
     let rest = "";
     const call = request(`${url}/api/chats/events${query}`, { agent: false }, (reply) => {
@@ -253,19 +254,19 @@ test("the typed follower goes on where a cut connection ended", async () => {
         const blocks = (rest + text).split("\n\n");
         rest = blocks.pop() ?? "";
         for (const block of blocks)
-          event(JSON.parse(/^data: (.*)$/m.exec(block)?.[1] ?? "") as ChatFeedEvent | ChatChange);
+          onEvent(JSON.parse(/^data: (.*)$/m.exec(block)?.[1] ?? "") as ChatFeedEvent | ChatChange);
       });
       reply.on("error", () => undefined);
-      reply.on("close", () => closed());
+      reply.on("close", () => onClosed());
     });
-    call.on("error", () => closed("lost"));
+    call.on("error", () => onClosed("lost"));
     call.end();
     cuts.push(() => call.destroy());
     return { close: () => call.destroy() };
   };
   const followed = followChats(
     connect,
-    { change: (change) => seen.push(change), reset: () => undefined },
+    { onChange: (change) => seen.push(change), onReset: () => undefined },
     {
       schedule(ms, run) {
         const timer = setTimeout(run, Math.min(ms, 30_000));
@@ -273,13 +274,13 @@ test("the typed follower goes on where a cut connection ended", async () => {
       },
     },
   );
-  await until("it is live", () => followed.connection.state === "live");
+  await waitUntil("it is live", () => followed.connection.state === "live");
   const stamp = await rename(client, chat.chat_id, "one");
-  await until("the first", () => seen.length === 1);
+  await waitUntil("the first", () => seen.length === 1);
   cuts[0]?.();
   await rename(client, chat.chat_id, "two");
-  await until("the second", () => seen.length === 2);
+  await waitUntil("the second", () => seen.length === 2);
   followed.close();
-  expect(asked).toEqual([undefined, stamp]);
+  expect(requestedStamps).toEqual([undefined, stamp]);
   expect(seen).toMatchObject([{ chat: { title: "one" } }, { chat: { title: "two" } }]);
 });

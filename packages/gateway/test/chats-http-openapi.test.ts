@@ -1,8 +1,8 @@
 import { createChatClient } from "@deltawire/tasks/chats";
 import { expect, test } from "vitest";
-import { routeOf } from "../src/http/routes.ts";
-import { chatScene, whenSettled } from "./chat-scene.ts";
-import { schemaFaults } from "./openapi-faults.ts";
+import { matchRoute } from "../src/http/routes.ts";
+import { chatGatewayFixture, waitUntilSettled } from "./chat-fixture.ts";
+import { findSchemaErrors } from "./validate-schema.ts";
 
 type Json = Readonly<Record<string, unknown>>;
 interface Body {
@@ -14,29 +14,30 @@ interface Operation {
   responses: Record<string, Body>;
 }
 
-test("what is sent and answered is as the OpenAPI document says", async () => {
-  const { gateway, url } = await chatScene();
+test("requests and replies match the OpenAPI document", async () => {
+  const { gateway, url } = await chatGatewayFixture();
   const document = (await (await fetch(`${url}/openapi.json`)).json()) as {
     paths: Record<string, Record<string, Operation>>;
     components: { schemas: Record<string, Json> };
   };
   const { schemas } = document.components;
   const operations = Object.values(document.paths).flatMap((methods) => Object.values(methods));
-  const faults: string[] = [];
+  const errors: string[] = [];
   const seen = new Set<string>();
   const check = (what: string, body: Body | undefined, text: string): void => {
     const schema = body?.content?.["application/json"]?.schema;
     if (schema === undefined || text === "") return;
     seen.add(what);
-    for (const fault of schemaFaults(schemas, schema, JSON.parse(text))) faults.push(what + fault);
+    for (const error of findSchemaErrors(schemas, schema, JSON.parse(text)))
+      errors.push(what + error);
   };
   const client = createChatClient({
-    base: gateway.url,
+    baseUrl: gateway.url,
     async fetch(address, request) {
       const reply = await fetch(address, request);
       const text = await reply.text();
-      const routed = routeOf(request.method, new URL(address).pathname);
-      const name = routed.is === "route" ? routed.name.replaceAll(" ", "_") : "";
+      const routed = matchRoute(request.method, new URL(address).pathname);
+      const name = routed.type === "route" ? routed.name.replaceAll(" ", "_") : "";
       const operation = operations.find(({ operationId }) => operationId === name);
       const answer = operation?.responses[reply.status] ?? operation?.responses["default"];
       check(`${name} ${reply.status} `, answer, text);
@@ -61,24 +62,24 @@ test("what is sent and answered is as the OpenAPI document says", async () => {
     attachments: [{ kind: "file", url: "data:text/plain,hello", filename: "a.txt" }],
     contexts: [{ kind: "page", title: "A page", text: "words", url: "https://example.org" }],
   });
-  await client.open(id);
-  await client.openSince(id, stamp);
-  await client.openSince(id, 0);
+  await client.get(id);
+  await client.getSince(id, stamp);
+  await client.getSince(id, 0);
   await client.task(sent.task_id);
-  await whenSettled(client, id);
+  await waitUntilSettled(client, id);
   await client.continueAnswer(id, { node_id: sent.node_id });
   await client.stop(id, { node_id: sent.node_id });
-  await whenSettled(client, id);
+  await waitUntilSettled(client, id);
   await client.rerun(id, { node_id: sent.node_id, options: { temperature: 1 } });
   await client.stop(id);
-  const { chat: before } = await whenSettled(client, id);
+  const { chat: before } = await waitUntilSettled(client, id);
   const [question = ""] = before.roots;
-  await client.edit(id, { node_id: question, text: "Hello", send: false });
-  await client.edit(id, { node_id: question, text: "Bye", as: "branch" });
+  await client.editMessage(id, { node_id: question, text: "Hello", send: false });
+  await client.editMessage(id, { node_id: question, text: "Bye", as: "branch" });
   await client.stop(id);
-  const { chat: now } = await whenSettled(client, id);
+  const { chat: now } = await waitUntilSettled(client, id);
   const ofNode = { node_id: question, value: true };
-  const { removal_ids: [removal_id = ""] = [] } = await client.edits(id, {
+  const { removal_ids: [removal_id = ""] = [] } = await client.applyEdits(id, {
     revision: now.revision,
     edits: [
       { type: "rename", title: "New" },
@@ -95,11 +96,11 @@ test("what is sent and answered is as the OpenAPI document says", async () => {
   });
   await client.removals(id);
   await client.undo(id, { removal_id });
-  const late = client.edits(id, { revision: 0, edits: [{ type: "pin_chat", value: false }] });
-  await expect(late).rejects.toThrow("meanwhile");
-  await expect(client.open("nobody")).rejects.toThrow("there is no chat");
+  const late = client.applyEdits(id, { revision: 0, edits: [{ type: "pin_chat", value: false }] });
+  await expect(late).rejects.toThrow("in the meantime");
+  await expect(client.get("nobody")).rejects.toThrow('chat "nobody" not found');
   await client.extract(id, { node_id: question });
-  await client.importFrom([{ role: "user", content: "Hello" }]);
+  await client.importFile([{ role: "user", content: "Hello" }]);
   await client.list({ limit: 1 });
   await client.list({ tag: "of nobody" });
   await client.search("hello");
@@ -110,6 +111,6 @@ test("what is sent and answered is as the OpenAPI document says", async () => {
   await client.remove(id);
   await client.restore(id);
 
-  expect(faults).toEqual([]);
+  expect(errors).toEqual([]);
   expect(seen.size).toBeGreaterThan(28);
 });

@@ -2,81 +2,57 @@ import { createServer } from "node:http";
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import { describe, expect, test, vi } from "vitest";
-import { readArguments } from "../src/cli/arguments.ts";
+import { parseCommandLine } from "../src/cli/parse-arguments.ts";
 import { commandNames } from "../src/cli/options.ts";
-import { run } from "../src/cli/run.ts";
 import { version } from "../src/version.ts";
-import { deltawire, temporaryFolder } from "./deltawire-process.ts";
-import { upstreamToml } from "./running-gateway.ts";
-import { aGateway, anUpstream, helloChat } from "./scene.ts";
-import { refuse, says } from "./scripted-upstream.ts";
+import { startDeltawire, temporaryFolder } from "./deltawire-process.ts";
+import { runCommand } from "./run-command.ts";
+import { upstreamToml } from "./test-gateway.ts";
+import { testGateway, testUpstream, helloChat } from "./gateway-fixture.ts";
+import { sendError, streamText } from "./scripted-upstream.ts";
 
-// Processes are started, and the machine may be busy.
+// Processes are started, which takes long on a busy machine.
 vi.setConfig({ testTimeout: 90_000 });
 
-interface Ran {
-  code: number;
-  stdout: string;
-  stderr: string;
-}
-
-/** The command in this process, in a folder of its own. */
-async function ran(
-  args: string[],
-  { toml, env = {} }: { toml?: string; env?: Record<string, string> } = {},
-): Promise<Ran> {
-  const cwd = temporaryFolder(toml);
-  const out = { stdout: "", stderr: "" };
-  const code = await run(args, {
-    cwd,
-    env,
-    home: cwd,
-    platform: "linux",
-    stdout: { write: (text) => void (out.stdout += text) },
-    stderr: { write: (text) => void (out.stderr += text) },
-  });
-  return { code, ...out };
-}
-
-describe("the words of a command line", () => {
+describe("command line parsing", () => {
   const flags = { json: false };
 
-  test("serve without any", () => {
-    expect(readArguments([])).toEqual({ name: "serve", flags });
-    expect(readArguments(["serve"])).toEqual({ name: "serve", flags });
+  test("runs serve without a command", () => {
+    expect(parseCommandLine([])).toEqual({ name: "serve", flags });
+    expect(parseCommandLine(["serve"])).toEqual({ name: "serve", flags });
   });
 
-  test("may stand before the command or behind it, and be written in every usual way", () => {
+  test("accepts flags before and after the command, in every usual form", () => {
     const expected = { name: "models", flags: { json: true, port: "99", host: "::1" } };
     for (const line of [
       "--json --port 99 --host ::1 models",
       "models -p 99 --host=::1 --json",
       "--port=99 models --json --host ::1",
     ])
-      expect(readArguments(line.split(" "))).toEqual(expected);
+      expect(parseCommandLine(line.split(" "))).toEqual(expected);
   });
 
-  test("are not taken for a command where they are a flag's value", () => {
-    expect(readArguments(["--profile", "models"])).toMatchObject({
+  test("does not mistake the value of a flag for the command", () => {
+    expect(parseCommandLine(["--profile", "models"])).toMatchObject({
       name: "serve",
       flags: { profile: "models" },
     });
-    expect(readArguments(["--config", "codex", "lessons", "--reset"])).toMatchObject({
+    expect(parseCommandLine(["--config", "codex", "lessons", "--reset"])).toMatchObject({
       name: "lessons",
       flags: { config: "codex" },
       reset: true,
     });
   });
 
-  test("behind codex and migrate belong to them", () => {
+  test("passes everything after codex and migrate to them", () => {
     expect(
-      readArguments(["--port", "99", "codex", "exec", "--json", "--help", "x y"]),
+      parseCommandLine(["--port", "99", "codex", "exec", "--json", "--help", "x y"]),
     ).toMatchObject({
       name: "codex",
       flags: { port: "99", json: false },
       args: ["exec", "--json", "--help", "x y"],
     });
-    expect(readArguments(["migrate", "a.toml", "--write"])).toMatchObject({
+    expect(parseCommandLine(["migrate", "a.toml", "--write"])).toMatchObject({
       name: "migrate",
       args: ["a.toml", "--write"],
     });
@@ -85,9 +61,9 @@ describe("the words of a command line", () => {
 
 describe("help and version", () => {
   test.each([["--help"], ["-h"], ["help"]])(
-    "%s lists the commands and flags, with 0",
+    "%s lists the commands and flags and exits with 0",
     async (word) => {
-      const { code, stdout, stderr } = await ran([word]);
+      const { code, stdout, stderr } = await runCommand([word]);
       expect([code, stderr]).toEqual([0, ""]);
       for (const part of [...commandNames, "--upstream", "--json", "COMMAND --help", "4141"])
         expect(stdout).toContain(part);
@@ -95,16 +71,16 @@ describe("help and version", () => {
   );
 
   test.each(commandNames)(
-    "%s has a help of its own: usage, its flags only, examples",
+    "%s --help shows its usage, its own flags and examples",
     async (command) => {
-      const { code, stdout, stderr } = await ran([command, "--help"]);
+      const { code, stdout, stderr } = await runCommand([command, "--help"]);
       expect([code, stderr]).toEqual([0, ""]);
       for (const args of [
         [command, "-h"],
         ["help", command],
         ["--help", command],
       ])
-        expect((await ran(args)).stdout).toBe(stdout);
+        expect((await runCommand(args)).stdout).toBe(stdout);
       expect(stdout).toMatch(/^Usage: deltawire .*\n/);
       expect(stdout).toContain(command);
       expect(stdout).toMatch(/\nExamples:\n {2}deltawire/);
@@ -114,47 +90,56 @@ describe("help and version", () => {
     },
   );
 
-  test("a help in the repository is written as it is typed there", async () => {
-    const { stdout } = await ran(["models", "--help"], { env: { npm_lifecycle_event: "start" } });
+  test("help in the repository shows commands as they are typed there", async () => {
+    const { stdout } = await runCommand(["models", "--help"], {
+      env: { npm_lifecycle_event: "start" },
+    });
     expect(stdout).toContain("npm start -- models");
     expect(stdout).not.toContain("deltawire models");
-    const serve = await ran(["serve", "--help"], { env: { npm_lifecycle_event: "start" } });
+    const serve = await runCommand(["serve", "--help"], { env: { npm_lifecycle_event: "start" } });
     expect(serve.stdout).toMatch(/^ {2}npm start$/m);
   });
 
-  test("flags of Codex that are not in the first place are Codex's", () => {
-    expect(readArguments(["codex", "exec", "--help"])).toMatchObject({ name: "codex" });
-    expect(readArguments(["codex", "exec", "-v"])).toMatchObject({ name: "codex" });
+  test("flags after the first argument of codex belong to Codex", () => {
+    expect(parseCommandLine(["codex", "exec", "--help"])).toMatchObject({ name: "codex" });
+    expect(parseCommandLine(["codex", "exec", "-v"])).toMatchObject({ name: "codex" });
   });
 
-  test("no line of the help is too long for a terminal", async () => {
-    const { stdout } = await ran(["--help"]);
+  test("the help fits into 120 columns", async () => {
+    const { stdout } = await runCommand(["--help"]);
     for (const line of stdout.split("\n")) expect(line.length).toBeLessThanOrEqual(120);
   });
 
-  test("--version is the version alone", async () => {
-    expect(await ran(["--version"])).toEqual({ code: 0, stdout: `${version}\n`, stderr: "" });
-    for (const word of ["-V", "-v"]) expect((await ran([word])).stdout).toBe(`${version}\n`);
+  test("--version prints only the version", async () => {
+    expect(await runCommand(["--version"])).toEqual({
+      code: 0,
+      stdout: `${version}\n`,
+      stderr: "",
+    });
+    for (const word of ["-V", "-v"]) expect((await runCommand([word])).stdout).toBe(`${version}\n`);
     for (const command of commandNames)
       for (const word of ["--version", "-V", "-v"])
-        expect((await ran([command, word])).stdout).toBe(`${version}\n`);
+        expect((await runCommand([command, word])).stdout).toBe(`${version}\n`);
   });
 });
 
-describe("what was typed or written wrongly ends with 2 and a sentence that helps:", () => {
+describe("invalid input exits with 2 and one line that helps:", () => {
   test.each([
-    [["serv"], /no command "serv".*serve/],
+    [["serv"], /unknown command "serv" \(did you mean serve\?\)/],
     [["model"], /models/],
-    // npm takes a flag that stands before "--" and passes on its value only.
-    [["4302"], /npm keeps flags .* Write: npm start -- --port 4302$/m],
-    [["http://127.0.0.1:1/v1"], /Write: npm start -- --upstream http:\/\/127\.0\.0\.1:1\/v1$/m],
-    [["xyzzy"], /no command "xyzzy".*--help/],
+    // Of a flag before "--", npm passes on only the value.
+    [["4302"], /write --port 4302, or with npm: npm start -- --port 4302$/m],
+    [["http://127.0.0.1:1/v1"], /npm start -- --upstream http:\/\/127\.0\.0\.1:1\/v1$/m],
+    [["xyzzy"], /unknown command "xyzzy".*--help/],
     [["--prot", "99"], /--prot.*--port/],
     [["--jsn"], /--json/],
     [["--port"], /--port/],
+    [["migrate", "--wriet"], /^unknown flag --wriet \(did you mean --write\?\); migrate --help/],
+    [["migrate", "--port", "0"], /^--port: must be a port number from 1 to 65535, got "0"$/m],
+    [["migrate", "a.toml", "b.toml"], /only one file, got a\.toml and b\.toml/],
     [["serve", "now"], /now/],
-    [["models", "--reset"], /models takes no --reset; lessons does/],
-    [["help", "modls"], /no command "modls".*models/],
+    [["models", "--reset"], /--reset only works with lessons; models --help/],
+    [["help", "modls"], /unknown command "modls".*models/],
     [["--port", "99999"], /--port.*65535/],
     [["--port", "x"], /--port/],
     [["--upstream", "nonsense"], /--upstream.*https:\/\//],
@@ -163,7 +148,7 @@ describe("what was typed or written wrongly ends with 2 and a sentence that help
     [["--config", "missing.toml"], /missing\.toml does not exist/],
     [["--host", "0.0.0.0"], /tokens/],
   ])("%j", async (args, message) => {
-    const { code, stdout, stderr } = await ran(args);
+    const { code, stdout, stderr } = await runCommand(args);
     expect([code, stdout]).toEqual([2, ""]);
     expect(stderr).toMatch(message);
     expect(stderr).not.toMatch(/\n\s+at /);
@@ -171,7 +156,7 @@ describe("what was typed or written wrongly ends with 2 and a sentence that help
   });
 
   test("a configuration, with its file and line", async () => {
-    const { code, stderr } = await ran(["models"], {
+    const { code, stderr } = await runCommand(["models"], {
       toml: '[server]\nprot = 1\n[upstreams.a]\nbase_url = "https://a.example"\nspeaks = "chatt"\n',
     });
     expect(code).toBe(2);
@@ -181,40 +166,42 @@ describe("what was typed or written wrongly ends with 2 and a sentence that help
 });
 
 describe("a port that is in use", () => {
-  test("ends with 1, says so, and how to choose another", async () => {
-    const taken = createServer();
-    taken.listen(0, "127.0.0.1");
-    await once(taken, "listening");
-    const { port } = taken.address() as AddressInfo;
-    const { code, stderr } = await ran(["--port", String(port)]);
-    taken.close();
+  test("exits with 1 and says how to choose another port", async () => {
+    const otherServer = createServer();
+    otherServer.listen(0, "127.0.0.1");
+    await once(otherServer, "listening");
+    const { port } = otherServer.address() as AddressInfo;
+    const { code, stderr } = await runCommand(["--port", String(port)]);
+    otherServer.close();
     expect(code).toBe(1);
     expect(stderr).toContain(`port ${port} is in use`);
     expect(stderr).toContain("--port");
     expect(stderr).not.toMatch(/\n\s+at /);
   });
 
-  test("ends the process, the demo included", async () => {
-    const gateway = await aGateway("[server]\nport = 0\ndemo = true\n");
-    const second = deltawire(["--port", new URL(gateway.url).port], { cwd: temporaryFolder() });
+  test("ends the process, including the demo", async () => {
+    const gateway = await testGateway("[server]\nport = 0\ndemo = true\n");
+    const second = startDeltawire(["--port", new URL(gateway.url).port], {
+      cwd: temporaryFolder(),
+    });
     expect(await second.ended).toBe(1);
   });
 
-  test("by something that is no gateway is not mistaken for one, and gets no token", async () => {
-    const seen: unknown[] = [];
+  test("by another program is not mistaken for a gateway and gets no token", async () => {
+    const receivedTokens: unknown[] = [];
     const other = createServer((request, response) => {
-      seen.push(request.headers.authorization);
+      receivedTokens.push(request.headers.authorization);
       response.end("{}");
     });
     other.listen(0, "127.0.0.1");
     await once(other, "listening");
     const { port } = other.address() as AddressInfo;
     const toml = `[server]\nport = ${port}\ntokens = ["token-0123456789"]\ndemo = true\n`;
-    expect((await ran(["lessons"], { toml })).code).toBe(1);
-    expect((await ran(["models"], { toml })).stdout).toContain("demo/clean");
+    expect((await runCommand(["lessons"], { toml })).code).toBe(1);
+    expect((await runCommand(["models"], { toml })).stdout).toContain("demo/clean");
     other.close();
-    expect(seen.length).toBeGreaterThan(0);
-    expect(new Set(seen)).toEqual(new Set([undefined]));
+    expect(receivedTokens.length).toBeGreaterThan(0);
+    expect(new Set(receivedTokens)).toEqual(new Set([undefined]));
   });
 });
 
@@ -222,37 +209,37 @@ describe("models", () => {
   const toml = `[models]\nfast = "up/vendor/small"\n${upstreamToml("up", "http://127.0.0.1:9/v1", { models: ["vendor/small"] })}`;
 
   test("are listed as a table, or as JSON for programs", async () => {
-    const table = await ran(["models", "--port", "0"], { toml });
+    const table = await runCommand(["models", "--port", "0"], { toml });
     expect(table.code).toBe(0);
     expect(table.stdout).toMatch(/^fast +\d+k$/m);
-    expect(table.stdout).toMatch(/^up\/vendor\/small +or vendor\/small +\d+k$/m);
-    const json = await ran(["models", "--port", "0", "--json"], { toml });
+    expect(table.stdout).toMatch(/^up\/vendor\/small +vendor\/small +\d+k$/m);
+    const json = await runCommand(["models", "--port", "0", "--json"], { toml });
     const list = JSON.parse(json.stdout) as { data: { id: string }[] };
     expect(list.data.map(({ id }) => id)).toContain("up/vendor/small");
     expect(json.stdout.trim().split("\n")).toHaveLength(1);
   });
 
-  test("of the gateway that runs are asked from it, with its token", async () => {
-    const gateway = await aGateway(`[server]\nport = 0\ntokens = ["token-0123456789"]\n${toml}`);
+  test("are requested from the running gateway, with its token", async () => {
+    const gateway = await testGateway(`[server]\nport = 0\ntokens = ["token-0123456789"]\n${toml}`);
     const { port } = new URL(gateway.url);
-    const { code, stdout } = await ran(["models"], {
+    const { code, stdout } = await runCommand(["models"], {
       toml: `[server]\nport = ${port}\ntokens = ["env:TOKEN"]\n`,
       env: { TOKEN: "token-0123456789" },
     });
     expect([code, stdout.includes("up/vendor/small")]).toEqual([0, true]);
   });
 
-  test("that no upstream tells end with 1", async () => {
-    const { code, stdout, stderr } = await ran(["models", "--port", "0"], {
+  test("are an error with exit code 1 if no upstream lists any", async () => {
+    const { code, stdout, stderr } = await runCommand(["models", "--port", "0"], {
       toml: upstreamToml("up", "http://127.0.0.1:9/v1"),
     });
     expect([code, stdout]).toEqual([1, ""]);
     expect(stderr).toContain("upstream/model");
   });
 
-  test("name the cause for each upstream that did not list them", async () => {
+  test("are listed with the reason for each upstream that failed", async () => {
     const replies = {
-      refusing: ["application/json", '{"error": {"message": "Incorrect API key provided"}}'],
+      rejecting: ["application/json", '{"error": {"message": "Incorrect API key provided"}}'],
       html: ["text/html", "<!doctype html><title>Hello</title>"],
       stream: ["text/event-stream", 'data: {"id": 1}\n\n'],
       json: ["application/json", '{"hello": 1}'],
@@ -260,7 +247,7 @@ describe("models", () => {
     const server = createServer((request, response) => {
       const kind = (request.url ?? "").split("/")[1] as keyof typeof replies;
       const [type, body] = replies[kind] ?? ["text/plain", "what?"];
-      const status = kind === "refusing" ? 401 : kind in replies ? 200 : 404;
+      const status = kind === "rejecting" ? 401 : kind in replies ? 200 : 404;
       response.writeHead(status, { "content-type": type }).end(body);
     });
     server.listen(0, "127.0.0.1");
@@ -269,61 +256,66 @@ describe("models", () => {
     const toml = [
       upstreamToml("listed", "http://127.0.0.1:9/v1", { models: ["m"] }),
       upstreamToml("down", "http://127.0.0.1:9/v1"),
-      upstreamToml("refusing", `${at}/refusing`, { api_key: "sk-of-refusing-0123456789" }),
-      upstreamToml("keyless", `${at}/refusing`),
-      upstreamToml("unset", `${at}/refusing`, { api_key: "env:KEY_THAT_NOBODY_SET" }),
+      upstreamToml("rejecting", `${at}/rejecting`, { api_key: "sk-of-rejecting-0123456789" }),
+      upstreamToml("keyless", `${at}/rejecting`),
+      upstreamToml("unset", `${at}/rejecting`, { api_key: "env:KEY_THAT_NOBODY_SET" }),
       upstreamToml("page", `${at}/html`),
       upstreamToml("sse", `${at}/stream`),
       upstreamToml("odd", `${at}/json`),
       upstreamToml("lost", `${at}/lost`),
     ].join("\n");
-    const { code, stdout, stderr } = await ran(["models", "--port", "0"], { toml });
-    const gateway = await aGateway(`[server]\nport = 0\n${toml}`);
-    const running = await ran(["models", "--port", new URL(gateway.url).port]);
+    const { code, stdout, stderr } = await runCommand(["models", "--port", "0"], { toml });
+    const gateway = await testGateway(`[server]\nport = 0\n${toml}`);
+    const running = await runCommand(["models", "--port", new URL(gateway.url).port]);
     server.close();
     expect([code, stdout]).toEqual([0, expect.stringContaining("listed/m")]);
-    for (const told of [stderr, running.stderr]) {
-      expect(told).toMatch(
+    for (const output of [stderr, running.stderr]) {
+      expect(output).toMatch(
         /^down: could not list models: http:\/\/127\.0\.0\.1:9\/v1\/models: .*refused/m,
       );
-      expect(told).toMatch(
-        /^refusing: .*\/models: refused the key with 401: Incorrect API key provided$/m,
+      expect(output).toMatch(
+        /^rejecting: .*\/models: rejected the key \(401\): Incorrect API key provided$/m,
       );
-      expect(told).toMatch(
-        /^keyless: .*\/models: refused the request with 401, and no key was sent: it has no api_key: Incorrect/m,
+      expect(output).toMatch(
+        /^keyless: .*\/models: requires a key \(401\): api_key is not set: Incorrect/m,
       );
-      expect(told).toMatch(
-        /^unset: .* 401, and no key was sent: the environment variable KEY_THAT_NOBODY_SET is not set: Inc/m,
+      expect(output).toMatch(
+        /^unset: .*\/models: requires a key \(401\): the environment variable KEY_THAT_NOBODY_SET is not set: Inc/m,
       );
-      expect(told).toMatch(/^page: .*answered HTML, not a model list; is base_url right\?$/m);
-      expect(told).toMatch(
-        /^sse: .*answered an event stream, not a model list; is base_url right\?$/m,
+      expect(output).toMatch(/^page: .*expected a model list, got HTML; is base_url right\?$/m);
+      expect(output).toMatch(
+        /^sse: .*expected a model list, got an event stream; is base_url right\?$/m,
       );
-      expect(told).toMatch(/^odd: .*answered JSON without a model list; is base_url right\?$/m);
-      expect(told).toMatch(/^lost: .*answered 404.*is base_url right\?$/m);
-      expect(told).not.toMatch(/^listed|sk-of-refusing/m);
+      expect(output).toMatch(
+        /^odd: .*expected a model list, got other JSON; is base_url right\?$/m,
+      );
+      expect(output).toMatch(/^lost: .*answered 404.*is base_url right\?$/m);
+      expect(output).not.toMatch(/^listed|sk-of-rejecting/m);
     }
   });
 
-  test("are preceded by a word on a key that is not set", async () => {
+  test("are preceded by a warning about an unset key", async () => {
     const args = ["--upstream", "http://127.0.0.1:9/v1", "--api-key-env", "NOPE", "--port", "0"];
-    const { stderr } = await ran(["models", ...args]);
+    const { stderr } = await runCommand(["models", ...args]);
     expect(stderr).toMatch(/^warning: .*the environment variable NOPE is not set/m);
   });
 
-  test("of which somebody reads the first only are no failure", async () => {
-    const running = deltawire(["models", "--port", "0"], { cwd: temporaryFolder() });
+  test("do not fail if the reader closes the pipe early", async () => {
+    const running = startDeltawire(["models", "--port", "0"], { cwd: temporaryFolder() });
     running.child.stdout?.once("data", () => running.child.stdout?.destroy());
     expect([await running.ended, running.stderr()]).toEqual([0, ""]);
   });
 });
 
-describe("the command for Codex that a start prints", () => {
-  test("has the flags that lead to this gateway, also with a file", async () => {
+describe("the Codex command that serve prints", () => {
+  test("has the flags for this gateway, even with a configuration file", async () => {
     const toml = `[server]\ndemo = true\n`;
-    const running = deltawire(["--port", "0", "--host", "127.0.0.1", "--config", "my file.toml"], {
-      cwd: temporaryFolder(toml, "my file.toml"),
-    });
+    const running = startDeltawire(
+      ["--port", "0", "--host", "127.0.0.1", "--config", "my file.toml"],
+      {
+        cwd: temporaryFolder(toml, "my file.toml"),
+      },
+    );
     await expect.poll(() => running.stdout(), { timeout: 20_000 }).toContain("API");
     const port = /listening on http:\/\/127\.0\.0\.1:(\d+)/.exec(running.stdout())?.[1];
     expect(running.stdout()).toContain(
@@ -335,27 +327,27 @@ describe("the command for Codex that a start prints", () => {
 });
 
 describe("lessons", () => {
-  test("without a gateway end with 1 and say why", async () => {
-    const { code, stderr } = await ran(["lessons", "--port", "9"]);
+  test("exits with 1 and a reason if no gateway is running", async () => {
+    const { code, stderr } = await runCommand(["lessons", "--port", "9"]);
     expect(code).toBe(1);
     expect(stderr).toContain("no gateway is running");
   });
 
-  test("of the gateway that runs are shown, and forgotten with --reset", async () => {
-    const upstream = await anUpstream(({ body }, response) => {
-      if (body["seed"] === undefined) says(response, "fine");
-      else refuse(response, 400, { message: "Unsupported parameter: 'seed'", param: "seed" });
+  test("shows the lessons of the running gateway, and deletes them with --reset", async () => {
+    const upstream = await testUpstream(({ body }, response) => {
+      if (body["seed"] === undefined) streamText(response, "fine");
+      else sendError(response, 400, { message: "Unsupported parameter: 'seed'", param: "seed" });
     });
-    const gateway = await aGateway(`[server]\nport = 0\n${upstreamToml("up", upstream.url)}`);
+    const gateway = await testGateway(`[server]\nport = 0\n${upstreamToml("up", upstream.url)}`);
     const { port } = new URL(gateway.url);
-    const lessons = (...args: string[]) => ran(["lessons", "--port", port, ...args]);
-    expect((await lessons()).stdout).toBe("Nothing learned so far.\n");
+    const lessons = (...args: string[]) => runCommand(["lessons", "--port", port, ...args]);
+    expect((await lessons()).stdout).toBe("No lessons so far.\n");
     await gateway.post("/chat/completions", { ...helloChat, seed: 1 });
     expect((await lessons()).stdout).toMatch(/^up\/m +.*seed/);
     expect(JSON.parse((await lessons("--json")).stdout)).toMatchObject({
       lessons: [{ upstream: "up", model: "m" }],
     });
-    expect(await lessons("--reset")).toMatchObject({ code: 0, stdout: "Forgotten.\n" });
-    expect((await lessons()).stdout).toBe("Nothing learned so far.\n");
+    expect(await lessons("--reset")).toMatchObject({ code: 0, stdout: "Lessons deleted.\n" });
+    expect((await lessons()).stdout).toBe("No lessons so far.\n");
   });
 });

@@ -6,129 +6,141 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { parse } from "smol-toml";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { chatProvidersIn, codexArguments } from "../src/codex/arguments.ts";
-import { codexCommand } from "../src/codex/command.ts";
+import { listChatProviders, buildCodexArguments } from "../src/codex/build-arguments.ts";
+import { runCodex } from "../src/codex/run-codex.ts";
 import { findCodex } from "../src/codex/find-codex.ts";
 import { withoutProxyForLoopback } from "../src/config/loopback-proxy.ts";
 
-describe("the arguments of Codex", () => {
+describe("the arguments for Codex", () => {
   const baseUrl = "http://127.0.0.1:4141/v1";
 
-  test("name the gateway, in front of what the user typed", () => {
-    const args = ["exec", "-m", "other", "--", "-c say hi"];
-    expect(codexArguments({ baseUrl, model: "zai/glm-4.6", chatProviders: [], args })).toEqual([
+  test("configure the gateway, before the arguments of the user", () => {
+    const userArguments = ["exec", "-m", "other", "--", "-c say hi"];
+    expect(
+      buildCodexArguments({ baseUrl, model: "zai/glm-4.6", chatProviders: [], userArguments }),
+    ).toEqual([
       "-c",
       'model="zai/glm-4.6"',
       "-c",
       'model_provider="deltawire"',
       "-c",
       'model_providers.deltawire={ name = "Deltawire", base_url = "http://127.0.0.1:4141/v1", wire_api = "responses", env_key = "DELTAWIRE_TOKEN", model_catalog_url = "http://127.0.0.1:4141/v1/models?model=other" }',
-      ...args,
+      ...userArguments,
     ]);
   });
 
-  test("name no model where there is none, and tell the user's chat providers otherwise", () => {
-    const made = codexArguments({ baseUrl, model: undefined, chatProviders: ["a b"], args: [] });
-    expect(made.filter((_, index) => index % 2 === 1)).toEqual([
+  test("set no model if there is none, and override the user's chat providers", () => {
+    const codexArguments = buildCodexArguments({
+      baseUrl,
+      model: undefined,
+      chatProviders: ["a b"],
+      userArguments: [],
+    });
+    expect(codexArguments.filter((_, index) => index % 2 === 1)).toEqual([
       'model_provider="deltawire"',
       expect.stringMatching(/^model_providers\.deltawire=/),
       'model_providers.a b.wire_api="responses"',
     ]);
   });
 
-  test("name the model that will be used in the catalogue's address, however the user names it", () => {
-    const asked = (...args: string[]) =>
+  test("name the model in the catalog URL, in every form in which the user can name it", () => {
+    const getModel = (...userArguments: string[]) =>
       /models\?model=([^"]*)"/.exec(
-        codexArguments({ baseUrl, model: "a/b", chatProviders: [], args }).join(" "),
+        buildCodexArguments({ baseUrl, model: "a/b", chatProviders: [], userArguments }).join(" "),
       )?.[1];
-    expect(asked()).toBe("a%2Fb");
+    expect(getModel()).toBe("a%2Fb");
     for (const args of [["-m", "x"], ["--model", "x"], ["--model=x"], ["-mx"], ["exec", "-m", "x"]])
-      expect(asked(...args)).toBe("x");
-    expect(asked("exec", "--", "-m", "x")).toBe("a%2Fb");
+      expect(getModel(...args)).toBe("x");
+    expect(getModel("exec", "--", "-m", "x")).toBe("a%2Fb");
   });
 
-  test("have every value as TOML, whatever the model is called", () => {
+  test("contain every value as valid TOML, for any model name", () => {
     fc.assert(
       fc.property(fc.string(), (model) => {
-        const [, setting = ""] = codexArguments({ baseUrl, model, chatProviders: [], args: [] });
+        const [, setting = ""] = buildCodexArguments({
+          baseUrl,
+          model,
+          chatProviders: [],
+          userArguments: [],
+        });
         expect(parse(setting)).toEqual({ model });
       }),
     );
   });
 
-  test("know of chat providers that can be named there, and of none in what is no TOML", () => {
+  test("override only chat providers that -c can address, and none if the file is not TOML", () => {
     const config = `[model_providers.zai]\nwire_api = "chat"
 [model_providers."x.y"]\nwire_api = "chat"
 [model_providers.b]\nwire_api = "responses"\n`;
-    expect(chatProvidersIn(config)).toEqual(["zai"]);
-    expect(chatProvidersIn("[")).toEqual([]);
-    expect(chatProvidersIn("model_providers = 1")).toEqual([]);
+    expect(listChatProviders(config)).toEqual(["zai"]);
+    expect(listChatProviders("[")).toEqual([]);
+    expect(listChatProviders("model_providers = 1")).toEqual([]);
   });
 });
 
 describe("a proxy in the environment", () => {
-  test("is not asked for the gateway, in both spellings", () => {
+  test("is bypassed for the gateway, in both spellings of the variable", () => {
     const hosts = "example.org,127.0.0.1,localhost";
     const env = { http_proxy: "http://p", no_proxy: "example.org", HOME: "h" };
     expect(withoutProxyForLoopback(env)).toEqual({ ...env, NO_PROXY: hosts, no_proxy: hosts });
   });
 
-  test("that is not there, or would not be asked, changes nothing", () => {
+  test("that is missing or would not be used changes nothing", () => {
     for (const env of [{}, { HTTPS_PROXY: "p" }, { ALL_PROXY: "p", NO_PROXY: "127.0.0.1" }])
       expect(withoutProxyForLoopback(env)).toBe(env);
   });
 });
 
 describe("the installed Codex", () => {
-  const found = (env: Record<string, string>, platform: NodeJS.Platform, ...there: string[]) =>
+  const find = (env: Record<string, string>, platform: NodeJS.Platform, ...there: string[]) =>
     findCodex(env, platform, (file) => there.includes(file));
 
-  test("is the first on the PATH; empty parts of that are no folder", () => {
+  test("is the first one on the PATH; empty entries are ignored", () => {
     const env = { PATH: ":/a:/b:/c" };
-    expect(found(env, "linux", "codex", "/b/codex", "/c/codex")).toEqual({
+    expect(find(env, "linux", "codex", "/b/codex", "/c/codex")).toEqual({
       file: "/b/codex",
       args: [],
     });
   });
 
-  test("is what DELTAWIRE_CODEX says, as a path or as a name", () => {
+  test("is what DELTAWIRE_CODEX names, as a path or a name", () => {
     const env = { PATH: "/a", DELTAWIRE_CODEX: "/opt/codex" };
-    expect(found(env, "linux", "/a/codex", "/opt/codex")).toMatchObject({ file: "/opt/codex" });
+    expect(find(env, "linux", "/a/codex", "/opt/codex")).toMatchObject({ file: "/opt/codex" });
     const named = { PATH: "/a", DELTAWIRE_CODEX: "codex-old" };
-    expect(found(named, "linux", "/a/codex", "/a/codex-old")).toMatchObject({
+    expect(find(named, "linux", "/a/codex", "/a/codex-old")).toMatchObject({
       file: "/a/codex-old",
     });
   });
 
-  test("is started by Node where it is a script, as npm's file on Windows is", () => {
+  test("is run by Node if it is a script, such as the one that npm installs on Windows", () => {
     const script = { DELTAWIRE_CODEX: "/opt/codex.js" };
-    expect(found(script, "linux", "/opt/codex.js")).toEqual({
+    expect(find(script, "linux", "/opt/codex.js")).toEqual({
       file: process.execPath,
       args: ["/opt/codex.js"],
     });
     const env = { Path: "C:\\Windows;C:\\npm" };
-    expect(found(env, "win32", "C:\\npm\\codex", "C:\\npm\\codex.cmd")).toEqual({
+    expect(find(env, "win32", "C:\\npm\\codex", "C:\\npm\\codex.cmd")).toEqual({
       file: process.execPath,
       args: ["C:\\npm\\node_modules\\@openai\\codex\\bin\\codex.js"],
     });
-    expect(found(env, "win32", "C:\\npm\\codex.exe")).toEqual({
+    expect(find(env, "win32", "C:\\npm\\codex.exe")).toEqual({
       file: "C:\\npm\\codex.exe",
       args: [],
     });
   });
 
-  test("that is not there is told of, with the way to get it", () => {
-    expect(found({ PATH: "/a" }, "linux")).toEqual({
+  test("that is missing is reported with how to install it", () => {
+    expect(find({ PATH: "/a" }, "linux")).toEqual({
       problem: expect.stringContaining("npm install -g @openai/codex"),
     });
-    expect(found({}, "linux")).toHaveProperty("problem");
+    expect(find({}, "linux")).toHaveProperty("problem");
     const wrong = { PATH: "/a", DELTAWIRE_CODEX: "/nowhere" };
-    expect(found(wrong, "linux", "/a/codex")).toEqual({
+    expect(find(wrong, "linux", "/a/codex")).toEqual({
       problem: expect.stringMatching(/^DELTAWIRE_CODEX: .*\/nowhere$/),
     });
   });
 
-  test("is a file that may be run, and no folder of that name", () => {
+  test("must be an executable file, not a folder of that name", () => {
     const here = join(import.meta.dirname, "..");
     expect(findCodex({ PATH: here, DELTAWIRE_CODEX: "test" }, "linux")).toHaveProperty("problem");
     expect(findCodex({ DELTAWIRE_CODEX: process.execPath }, process.platform)).toEqual({
@@ -148,39 +160,39 @@ describe("Codex", () => {
     rmSync(folder, { recursive: true });
   });
 
-  /** A program in Codex's place: it writes down how it was started, then does as the test says. */
-  function standIn(then: string): string {
+  /** Creates a program that replaces Codex. It records how it was started, and then runs `then`. */
+  function createStandIn(then: string): string {
     const file = join(folder, "codex.mjs");
-    const told = JSON.stringify(join(folder, "told.json"));
+    const reportPath = JSON.stringify(join(folder, "report.json"));
     writeFileSync(
       file,
       `import { renameSync, writeFileSync } from "node:fs";
-const { DELTAWIRE_TOKEN, NO_PROXY, KEPT } = process.env;
-const told = { args: process.argv.slice(2), env: { DELTAWIRE_TOKEN, NO_PROXY, KEPT }, cwd: process.cwd() };
+const { DELTAWIRE_TOKEN, NO_PROXY, OTHER } = process.env;
+const report = { args: process.argv.slice(2), env: { DELTAWIRE_TOKEN, NO_PROXY, OTHER }, cwd: process.cwd() };
 process.on("SIGTERM", () => process.exit(7));
-writeFileSync(${told} + ".new", JSON.stringify(told));
-renameSync(${told} + ".new", ${told});
+writeFileSync(${reportPath} + ".new", JSON.stringify(report));
+renameSync(${reportPath} + ".new", ${reportPath});
 ${then}
 `,
     );
     return file;
   }
 
-  function told(): unknown {
-    return JSON.parse(readFileSync(join(folder, "told.json"), "utf8"));
+  function reportPath(): unknown {
+    return JSON.parse(readFileSync(join(folder, "report.json"), "utf8"));
   }
 
   async function run(then: string, more: { token?: string; env?: object; args?: string[] } = {}) {
     let err = "";
-    const code = await codexCommand({
+    const code = await runCodex({
       args: more.args ?? [],
       gateway: { url: "http://127.0.0.1:4141", token: more.token, model: "zai/glm-4.6" },
       terminal: {
         cwd: folder,
         env: {
           PATH: process.env["PATH"],
-          DELTAWIRE_CODEX: standIn(then),
-          KEPT: "yes",
+          DELTAWIRE_CODEX: createStandIn(then),
+          OTHER: "yes",
           ...more.env,
         },
         home: folder,
@@ -191,10 +203,10 @@ ${then}
     return { code, err };
   }
 
-  test("gets the gateway, its token in the environment, and the user's words; its exit code is ours", async () => {
+  test("gets the gateway, its token in the environment and the user's arguments; its exit code is returned", async () => {
     const args = ["exec", "two words", ""];
     expect(await run("process.exit(3);", { args, token: "secret" })).toEqual({ code: 3, err: "" });
-    expect(told()).toEqual({
+    expect(reportPath()).toEqual({
       args: [
         "-c",
         'model="zai/glm-4.6"',
@@ -204,58 +216,58 @@ ${then}
         expect.stringContaining('base_url = "http://127.0.0.1:4141/v1"'),
         ...args,
       ],
-      env: { DELTAWIRE_TOKEN: "secret", KEPT: "yes" },
+      env: { DELTAWIRE_TOKEN: "secret", OTHER: "yes" },
       cwd: folder,
     });
   });
 
-  test("gets a token that says nothing from a gateway that asks for none, and no proxy for it", async () => {
+  test("gets a placeholder token from a gateway without tokens, and no proxy for it", async () => {
     await run("", { env: { HTTP_PROXY: "http://proxy.example", DELTAWIRE_TOKEN: "stale" } });
-    expect(told()).toMatchObject({
+    expect(reportPath()).toMatchObject({
       env: { DELTAWIRE_TOKEN: "local", NO_PROXY: "127.0.0.1,localhost" },
     });
   });
 
-  test("starts on a configuration that it refuses, which stays as it is", async () => {
+  test("starts on a configuration that it does not support, and leaves the file unchanged", async () => {
     const config = join(folder, ".codex", "config.toml");
     const text = '[model_providers.zai]\nname = "Z"\nwire_api = "chat"\n';
     writeFileSync(config, text);
     const { err } = await run("");
-    expect(err).toMatch(/wire_api = "chat" \(zai\).*migrate/);
-    expect(told()).toMatchObject({
+    expect(err).toMatch(/wire_api = "chat".* in zai\..*migrate/);
+    expect(reportPath()).toMatchObject({
       args: expect.arrayContaining(['model_providers.zai.wire_api="responses"']),
     });
     expect(readFileSync(config, "utf8")).toBe(text);
   });
 
-  test("that dies of a signal gives the exit code that shells give", async () => {
+  test("returns the exit code of shells if it was killed by a signal", async () => {
     expect(await run('process.kill(process.pid, "SIGKILL");')).toEqual({ code: 137, err: "" });
   });
 
-  test("that is not installed is 127 and a message", async () => {
+  test("returns 127 and a message if it is not installed", async () => {
     const { code, err } = await run("", { env: { DELTAWIRE_CODEX: "", PATH: folder } });
     expect(code).toBe(127);
     expect(err).toContain("npm install -g @openai/codex");
   });
 
-  test("gets the signals that we get, and we wait for it", async () => {
-    const command = join(import.meta.dirname, "..", "src", "codex", "command.ts");
-    const codex = standIn("setInterval(() => {}, 1000);");
+  test("receives the signals that deltawire receives, which waits until Codex ends", async () => {
+    const command = join(import.meta.dirname, "..", "src", "codex", "run-codex.ts");
+    const codex = createStandIn("setInterval(() => {}, 1000);");
     const parent = spawn(
       process.execPath,
       [
         "--conditions=@deltawire/source",
         "--input-type=module",
         "--eval",
-        `const { codexCommand } = await import(${JSON.stringify(command)});
+        `const { runCodex } = await import(${JSON.stringify(command)});
 const { env, platform, stderr } = process;
 const terminal = { cwd: process.cwd(), env, home: ${JSON.stringify(folder)}, platform, stderr };
-process.exitCode = await codexCommand({ args: [], gateway: { url: "http://127.0.0.1:1" }, terminal });`,
+process.exitCode = await runCodex({ args: [], gateway: { url: "http://127.0.0.1:1" }, terminal });`,
       ],
       { stdio: "ignore", env: { ...process.env, DELTAWIRE_CODEX: codex } },
     );
     try {
-      while (!existsSync(join(folder, "told.json")) && parent.exitCode === null)
+      while (!existsSync(join(folder, "report.json")) && parent.exitCode === null)
         await new Promise((resolve) => setTimeout(resolve, 20));
       parent.kill("SIGTERM");
       expect(await once(parent, "exit")).toEqual([7, null]);

@@ -1,15 +1,15 @@
 import fc from "fast-check";
 
-/** A Codex configuration of the Chat wire's days, with what a migration must keep and must not show. */
+/** A Codex configuration that uses the Chat wire, with what a migration must keep and what it must not show. */
 export interface CodexConfig {
   readonly toml: string;
-  /** Lines that are none of a migration's business, in their order. */
+  /** Lines that a migration must not touch, in order. */
   readonly unrelated: readonly string[];
   readonly comments: readonly string[];
 }
 
 /** Every secret in the generated configurations contains it. */
-export const secretMark = "hush";
+export const secretMarker = "hush";
 
 type Form = "table" | "dotted" | "inline";
 interface Provider {
@@ -28,12 +28,12 @@ const provider: fc.Arbitrary<Provider> = fc
     fields: fc.record(
       {
         base_url: fc.constantFrom('"https://api.z.ai/v4"', "'http://localhost:8000/v1/'"),
-        env_key: fc.constantFrom('"SOME_KEY"', `"sk-${secretMark}-1234"`),
+        env_key: fc.constantFrom('"SOME_KEY"', `"sk-${secretMarker}-1234"`),
         env_key_instructions: fc.constant('"Ask # somebody"'),
-        experimental_bearer_token: fc.constant(`"${secretMark}"`),
+        experimental_bearer_token: fc.constant(`"${secretMarker}"`),
         http_headers: fc.constantFrom(
-          `{ Authorization = "Bearer ${secretMark}", X-Title = 'me' }`,
-          `{ "X-Api-Key" = "${secretMark}" }`,
+          `{ Authorization = "Bearer ${secretMarker}", X-Title = 'me' }`,
+          `{ "X-Api-Key" = "${secretMarker}" }`,
           "{}",
         ),
         env_http_headers: fc.constant('{ X-Org = "ORG" }'),
@@ -46,26 +46,26 @@ const provider: fc.Arbitrary<Provider> = fc
     ),
     order: fc.array(fc.nat(), { minLength: 12, maxLength: 12 }),
   })
-  // Codex takes its own names from nobody, and a migration mends that only for providers that it moves.
+  // Codex rejects its built-in names, which a migration corrects only for providers that it moves.
   .map((one) => (one.id === "ollama" ? { ...one, wire: "chat" } : one));
 
-/** Configurations with tables, dotted keys and inline tables, with comments between and behind them. */
-export const codexConfig: fc.Arbitrary<CodexConfig> = fc
+/** Generates configurations with tables, dotted keys and inline tables, with comments between and after them. */
+export const codexConfigArbitrary: fc.Arbitrary<CodexConfig> = fc
   .record({
     providers: fc.uniqueArray(provider, { minLength: 1, maxLength: 3, selector: ({ id }) => id }),
     used: fc.nat(3),
     model: fc.option(fc.constantFrom("glm-4.6", "a/b"), { nil: undefined }),
     profile: fc.option(fc.nat(3), { nil: undefined }),
-    lineEnd: fc.constantFrom("\n", "\r\n"),
+    lineEnding: fc.constantFrom("\n", "\r\n"),
     endsWithLine: fc.boolean(),
     coins: fc.infiniteStream(fc.boolean()),
   })
-  // A table cannot be opened by dotted keys and by a header both.
+  // A table cannot be opened both by dotted keys and by a header.
   .filter(({ providers }) => {
     const forms = new Set(providers.map(({ form }) => form));
     return !(forms.has("dotted") && forms.has("inline"));
   })
-  .map(({ providers, used, model, profile, lineEnd, endsWithLine, coins }) => {
+  .map(({ providers, used, model, profile, lineEnding, endsWithLine, coins }) => {
     const writer = new Writer(coins);
     if (model !== undefined) writer.line(`model = "${model}"`);
     const inUse = providers[used];
@@ -86,8 +86,8 @@ export const codexConfig: fc.Arbitrary<CodexConfig> = fc
     writer.unrelated("command = 'docs'");
     const text = writer.lines.join("\n") + (endsWithLine ? "\n" : "");
     return {
-      toml: text.replaceAll("\n", lineEnd),
-      unrelated: writer.kept,
+      toml: text.replaceAll("\n", lineEnding),
+      unrelated: writer.unrelatedLines,
       comments: writer.comments,
     };
   });
@@ -98,7 +98,7 @@ function quoted(id: string): string {
 
 class Writer {
   readonly lines: string[] = [];
-  readonly kept: string[] = [];
+  readonly unrelatedLines: string[] = [];
   readonly comments: string[] = [];
   readonly #coins: Iterator<boolean>;
 
@@ -115,23 +115,23 @@ class Writer {
 
   unrelated(text: string): void {
     this.line(text);
-    this.kept.push(this.lines.at(-1) ?? "");
+    this.unrelatedLines.push(this.lines.at(-1) ?? "");
   }
 
   dotted(one: Provider): void {
-    for (const [name, value] of fieldsOf(one))
+    for (const [name, value] of listFields(one))
       this.line(`model_providers.${one.id}.${name} = ${value}`);
   }
 
   inline(one: Provider): void {
-    const fields = fieldsOf(one).map(([name, value]) => `${name} = ${value}`);
+    const fields = listFields(one).map(([name, value]) => `${name} = ${value}`);
     this.line(`${one.id} = { ${fields.join(this.#coin() ? ", " : ",")} }`);
   }
 
   table(one: Provider): void {
     this.line(`[model_providers.${one.id}]`);
     const later: [string, string][] = [];
-    for (const [name, value] of fieldsOf(one)) {
+    for (const [name, value] of listFields(one)) {
       const isTable = value.startsWith("{ ");
       if (isTable && this.#coin()) later.push([name, value]);
       else this.line(`${name}${this.#coin() ? "=" : " = "}${value}`);
@@ -153,7 +153,7 @@ class Writer {
   }
 }
 
-function fieldsOf({ fields, wire, order }: Provider): [string, string][] {
+function listFields({ fields, wire, order }: Provider): [string, string][] {
   const given = Object.entries({ name: '"N"', wire_api: `"${wire}"`, ...fields });
   return given
     .flatMap(([name, value], index) =>

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
 import { parse } from "smol-toml";
-import { runningGateway } from "./running-gateway.ts";
+import { startTestGateway } from "./test-gateway.ts";
 
 let home = "";
 afterEach(() => rm(home, { recursive: true, force: true }));
@@ -12,15 +12,15 @@ async function codexPage(codexConfig: string | undefined, headers: Record<string
   home = await mkdtemp(join(tmpdir(), "deltawire-codex-"));
   await mkdir(join(home, ".codex"));
   if (codexConfig !== undefined) await writeFile(join(home, ".codex", "config.toml"), codexConfig);
-  const world = { cwd: home, home, env: {}, platform: "linux" as const };
-  const gateway = await runningGateway("", { world });
+  const hostEnvironment = { cwd: home, home, env: {}, platform: "linux" as const };
+  const gateway = await startTestGateway("", { hostEnvironment });
   const reply = await fetch(`${gateway.url}/deltawire/codex`, { headers });
   const page = (await reply.json()) as Record<string, unknown>;
   await gateway.close();
   return { gateway, page };
 }
 
-test("the block to paste is TOML that leads Codex to this gateway, with its first model", async () => {
+test("the block to paste is valid TOML that connects Codex to this gateway, with its first model", async () => {
   const { gateway, page } = await codexPage(undefined);
   expect(parse(page["block"] as string)).toEqual({
     model: page["model"],
@@ -37,10 +37,10 @@ test("the block to paste is TOML that leads Codex to this gateway, with its firs
   });
   const { port } = new URL(gateway.url);
   expect(page["command"]).toBe(`deltawire --port ${port} codex -m ${String(page["model"])}`);
-  expect(page).toMatchObject({ token_required: false, migration: { is: "not needed" } });
+  expect(page).toMatchObject({ token_required: false, migration: { status: "not_needed" } });
 });
 
-test("behind a proxy with TLS the block leads to the proxy by TLS", async () => {
+test("behind an HTTPS proxy the block contains the URL of the proxy", async () => {
   for (const [proto, scheme] of [
     ["https", "https"],
     ["HTTPS, http", "https"],
@@ -53,17 +53,17 @@ test("behind a proxy with TLS the block leads to the proxy by TLS", async () => 
   }
 });
 
-test("a provider that Codex refuses is shown as a diff, without its key, and nothing is written", async () => {
+test("an unsupported provider is shown as a diff without its key, and no file is written", async () => {
   const secret = "sk-verysecretkey123456";
   const config = `model_provider = "zai"\n\n[model_providers.zai]\nname = "Z"\nbase_url = "https://api.z.ai/api/paas/v4"\nwire_api = "chat"\nexperimental_bearer_token = "${secret}"\n`;
   const { page } = await codexPage(config);
   const text = JSON.stringify(page);
-  expect(page["migration"]).toMatchObject({ is: "possible", file: ".codex/config.toml" });
+  expect(page["migration"]).toMatchObject({ status: "possible", file: ".codex/config.toml" });
   expect(text).toContain('-wire_api = \\"chat\\"');
   expect(text).not.toContain(secret);
 });
 
-test("a configuration that cannot be read is a word, not a failure", async () => {
+test("an unreadable configuration is reported, without an error status", async () => {
   const { page } = await codexPage("this is = = no toml");
-  expect(page["migration"]).toMatchObject({ is: "impossible" });
+  expect(page["migration"]).toMatchObject({ status: "impossible" });
 });

@@ -1,29 +1,35 @@
 import { describe, expect, test } from "vitest";
 import type { AgentConfig } from "../src/config/config.ts";
-import { readConfig } from "../src/config/read.ts";
-import { problemsIn, read, refusalOf, zai } from "./reading-config.ts";
+import { parseConfig } from "../src/config/parse-config.ts";
+import {
+  listProblems,
+  parseToml,
+  catchConfigError,
+  zaiToml,
+  formatProblem,
+} from "./config-fixture.ts";
 
 const local =
   '[upstreams.local]\nbase_url = "http://127.0.0.1:8000/v1"\nspeaks = "chat"\nmodels = ["qwen3-coder"]\n';
-const listed = `${zai}models = ["glm-4.6"]\n${local}`;
+const listed = `${zaiToml}models = ["glm-4.6"]\n${local}`;
 
-/** Line 1 of the file is `[agents.a]`, line 2 its first setting. */
+/** Returns a file with `[agents.a]` on line 1 and its first setting on line 2. */
 function agent(lines: string, rest = listed): string {
   return `[agents.a]\n${lines}\n\n${rest}`;
 }
 
 const glm = 'model = "zai/glm-4.6"';
 
-function agentIn(toml: string, name = "a"): AgentConfig {
-  const { agents, warnings } = read(toml);
+function parseAgent(toml: string, name = "a"): AgentConfig {
+  const { agents, warnings } = parseToml(toml);
   expect(warnings).toEqual([]);
-  const found = agents.get(name);
-  if (found === undefined) throw new Error(`there is no agent ${name}`);
-  return found;
+  const agent = agents.get(name);
+  if (agent === undefined) throw new Error(`no agent ${name}`);
+  return agent;
 }
 
-test("an agent needs a model and nothing else", () => {
-  expect(agentIn(agent(glm))).toEqual({
+test("the only required setting of an agent is its model", () => {
+  expect(parseAgent(agent(glm))).toEqual({
     name: "a",
     model: "zai/glm-4.6",
     description: "",
@@ -38,69 +44,69 @@ test("an agent needs a model and nothing else", () => {
     approvalSeconds: undefined,
     options: {},
   });
-  expect(problemsIn(agent('effort = "high"'))).toEqual([
-    'd.toml:1: agents.a.model: is missing; write model = "upstream/model", or a name of [models]',
+  expect(listProblems(agent('effort = "high"'))).toEqual([
+    'd.toml:1: agents.a.model: missing; write model = "upstream/model", or a name from [models]',
   ]);
 });
 
 test("agents are in the order of the file", () => {
   const toml = `[agents.z]\n${glm}\n[agents.b]\n${glm}\n${listed}`;
-  expect([...read(toml).agents.keys()]).toEqual(["z", "b"]);
+  expect([...parseToml(toml).agents.keys()]).toEqual(["z", "b"]);
 });
 
 test.each([
-  ["max_rounds = 0", "max_rounds: is 0; write a number from 1 to 10000"],
-  ["max_tokens = 1.5", "max_tokens: is a number; write a whole number"],
-  ["max_seconds = 0", "max_seconds: is 0; write a number at least 1"],
-  ["max_depth = -1", "max_depth: is -1; write a number from 0 to 20"],
-  ["approval_seconds = 0", "approval_seconds: is 0; write a number at least 1"],
-  ["context_window = 0", "context_window: is 0; write a number at least 1"],
+  ["max_rounds = 0", "max_rounds: must be from 1 to 10000, got 0"],
+  ["max_tokens = 1.5", "max_tokens: must be an integer, got a number"],
+  ["max_seconds = 0", "max_seconds: must be at least 1, got 0"],
+  ["max_depth = -1", "max_depth: must be from 0 to 20, got -1"],
+  ["approval_seconds = 0", "approval_seconds: must be at least 1, got 0"],
+  ["context_window = 0", "context_window: must be at least 1, got 0"],
+  ['at_limit = "finsh"', 'at_limit: must be one of "finish", "ask" (did you mean finish?)'],
+  ['reasoning = "text"', 'reasoning: must be one of "summary", "raw"'],
+  ['tool_group = ["web"]', "unknown setting tool_group (did you mean tool_groups?)"],
   [
-    'at_limit = "finsh"',
-    'at_limit: is none of its words; write one of "finish", "ask"; did you mean finish?',
+    'tool_groups = "web"',
+    'tool_groups: must be a list of strings such as ["…", "…"], got a string',
   ],
-  ['reasoning = "text"', 'reasoning: is none of its words; write one of "summary", "raw"'],
-  ['tool_group = ["web"]', "tool_group: is no setting; did you mean tool_groups?"],
-  ['tool_groups = "web"', 'tool_groups: is a text; write a list of texts: ["…", "…"]'],
-  ['instruction = "x"', "instruction: is no setting; did you mean instructions?"],
-])("%s is refused", (line, what) => {
-  expect(problemsIn(agent(`${line}\n${glm}`))).toEqual([`d.toml:2: agents.a.${what}`]);
+  ['instruction = "x"', "unknown setting instruction (did you mean instructions?)"],
+])("%s is an error", (line, what) => {
+  expect(listProblems(agent(`${line}\n${glm}`))).toEqual([formatProblem(2, "agents.a", what)]);
 });
 
-describe("an agent's name", () => {
+describe("the name of an agent", () => {
   const named = (name: string, rest = listed) => `[agents.${name}]\n${glm}\n\n${rest}`;
 
   test.each(["a", "A-1_b", `a${"b".repeat(63)}`])("may be %s", (name) => {
-    expect([...read(named(name)).agents.keys()]).toEqual([name]);
+    expect([...parseToml(named(name)).agents.keys()]).toEqual([name]);
   });
 
   test.each(["1a", "_a", '"a b"', '"a/b"', '"zai/x"', '""', `a${"b".repeat(64)}`, '"ä"'])(
     "may not be %s",
     (name) => {
-      expect(problemsIn(named(name))).toEqual([
-        `d.toml:1: agents.${name}: is no name for an agent; begin with a letter and use letters, digits, - and _ only, 64 at most`,
+      expect(listProblems(named(name))).toEqual([
+        `d.toml:1: agents.${name}: invalid agent name; start with a letter and use only letters, digits, - and _, at most 64 characters`,
       ]);
     },
   );
 
-  test("may not be one of [models], for it is a model name too", () => {
-    expect(problemsIn(named("best", `[models]\nbest = "zai/glm-4.6"\n${listed}`))).toEqual([
-      "d.toml:1: agents.best: is a name of [models] too, and clients ask for both; rename one of them",
+  test("must differ from the names in [models], because it is a model name too", () => {
+    expect(listProblems(named("best", `[models]\nbest = "zai/glm-4.6"\n${listed}`))).toEqual([
+      "d.toml:1: agents.best: is also a name in [models]; rename one of them",
     ]);
   });
 
-  test("that an upstream has for a model is a warning", () => {
-    expect(read(named("qwen3-coder")).warnings).toEqual([
-      "d.toml:1: agents.qwen3-coder: is the name of a model of local too, which clients now have to call local/qwen3-coder",
+  test("that is also a model of an upstream is a warning", () => {
+    expect(parseToml(named("qwen3-coder")).warnings).toEqual([
+      "d.toml:1: agents.qwen3-coder: is also a model of local, which clients must now request as local/qwen3-coder",
     ]);
   });
 
-  test("is the key of a table", () => {
-    expect(problemsIn(`agents.a = "zai/glm-4.6"\n${listed}`)).toEqual([
-      "d.toml:1: agents.a: is a text; write a table: [agents.a]",
+  test("needs a table", () => {
+    expect(listProblems(`agents.a = "zai/glm-4.6"\n${listed}`)).toEqual([
+      "d.toml:1: agents.a: must be a table ([agents.a]), got a string",
     ]);
-    expect(problemsIn(`agents = []\n${listed}`)).toEqual([
-      "d.toml:1: agents: is a list; write a table: [agents]",
+    expect(listProblems(`agents = []\n${listed}`)).toEqual([
+      "d.toml:1: agents: must be a table ([agents]), got a list",
     ]);
   });
 });
@@ -109,81 +115,77 @@ describe("an agent's model", () => {
   const model = (name: string, rest: string) => agent(`model = "${name}"`, rest);
 
   test.each([
-    ["a name of [models]", "best", `[models]\nbest = "zai/glm-4.6"\n${listed}`],
+    ["a name from [models]", "best", `[models]\nbest = "zai/glm-4.6"\n${listed}`],
     ["upstream/model", "zai/glm-4.6", listed],
     ["a model that an upstream lists", "qwen3-coder", listed],
-    ["a model of an upstream that is asked for its models", "zai/anything", zai],
-    ["any name, with a single upstream that is asked", "anything", zai],
-    ["any name that an upstream may turn out to have", "anything", `${zai}${local}`],
-    ["a name with a slash that an upstream may have", "vendor/x", `${zai}${local}`],
+    ["a model of an upstream whose list is fetched", "zai/anything", zaiToml],
+    ["any name, with a single upstream whose list is fetched", "anything", zaiToml],
+    ["any name that a fetched list may contain", "anything", `${zaiToml}${local}`],
+    ["a name with a slash that a fetched list may contain", "vendor/x", `${zaiToml}${local}`],
     ["a model of the demo", "demo/clean", ""],
     ["a model of the demo by its plain name", "clean", ""],
   ])("may be %s", (_, name, rest) => {
-    expect(agentIn(model(name, rest)).model).toBe(name);
+    expect(parseAgent(model(name, rest)).model).toBe(name);
   });
 
   test.each([
-    ["glm-4.7", "did you mean glm-4.6?"],
-    ["zia/glm-4.6", "did you mean zai/glm-4.6?"],
-    ["gpt-5.5", 'write "upstream/model", or a name of [models]'],
-    ["zai/", "did you mean zai/glm-4.6?"],
-    ["bests", "did you mean best?"],
-  ])("may not be %s where all models are known", (name, advice) => {
-    expect(problemsIn(model(name, `${listed}[models]\nbest = "zai/glm-4.6"`))).toEqual([
-      `d.toml:2: agents.a.model: is no model of this gateway; ${advice}`,
+    ["glm-4.7", " (did you mean glm-4.6?)"],
+    ["zia/glm-4.6", " (did you mean zai/glm-4.6?)"],
+    ["gpt-5.5", '; write "upstream/model" or a name from [models]'],
+    ["zai/", " (did you mean zai/glm-4.6?)"],
+    ["bests", " (did you mean best?)"],
+  ])("is an error if it is %s and all models are known", (name, advice) => {
+    expect(listProblems(model(name, `${listed}[models]\nbest = "zai/glm-4.6"`))).toEqual([
+      `d.toml:2: agents.a.model: unknown model${advice}`,
     ]);
   });
 
-  test("may not be there where there is no upstream", () => {
-    expect(problemsIn(model("x", "[server]\ndemo = false"))).toEqual([
-      'd.toml:2: agents.a.model: is no model of this gateway; write "upstream/model", or a name of [models]',
+  test("is an error if there is no upstream", () => {
+    expect(listProblems(model("x", "[server]\ndemo = false"))).toEqual([
+      'd.toml:2: agents.a.model: unknown model; write "upstream/model" or a name from [models]',
     ]);
   });
 
   test.each([
-    ["zai/glm-4.7", listed, 'zai does not list "glm-4.7" in its models; did you mean zai/glm-4.6?'],
-    [
-      "gpt",
-      local,
-      'local does not list "gpt" in its models; requests for it are sent all the same',
-    ],
-    ["zia/glm-4.6", `${zai}${local}`, 'there is no upstream "zia"; did you mean zai/glm-4.6?'],
-  ])("%s is a warning where it may yet work", (name, rest, warning) => {
-    expect(read(model(name, rest)).warnings).toEqual([`d.toml:2: agents.a.model: ${warning}`]);
+    ["zai/glm-4.7", listed, '"glm-4.7" is not in the models of zai (did you mean zai/glm-4.6?)'],
+    ["gpt", local, '"gpt" is not in the models of local; requests for it are sent anyway'],
+    ["zia/glm-4.6", `${zaiToml}${local}`, 'unknown upstream "zia" (did you mean zai/glm-4.6?)'],
+  ])("is a warning if it may still work: %s", (name, rest, warning) => {
+    expect(parseToml(model(name, rest)).warnings).toEqual([`d.toml:2: agents.a.model: ${warning}`]);
   });
 
-  test("may not be an agent", () => {
+  test("must not be an agent", () => {
     const toml = `[agents.a]\nmodel = "b"\n[agents.b]\nmodel = "b"\n${listed}`;
-    const what = "is an agent, and only a model can stand here";
-    expect(problemsIn(toml)).toEqual([
-      `d.toml:2: agents.a.model: ${what}; to let it be asked for help write agents = ["b"]`,
+    const what = "must be a model, not an agent";
+    expect(listProblems(toml)).toEqual([
+      `d.toml:2: agents.a.model: ${what}; to call it as a sub-agent, write agents = ["b"]`,
       `d.toml:4: agents.b.model: ${what}; write "upstream/model"`,
     ]);
   });
 
-  test("does not suffer from another mistake in its upstream", () => {
-    expect(problemsIn(agent(glm, `${local}[upstreams.zai]\nspeaks = "chat"`))).toEqual([
-      expect.stringMatching(/upstreams\.zai\.base_url: is missing/),
+  test("is not reported again if its upstream has an error", () => {
+    expect(listProblems(agent(glm, `${local}[upstreams.zai]\nspeaks = "chat"`))).toEqual([
+      expect.stringMatching(/upstreams\.zai\.base_url: missing/),
     ]);
   });
 });
 
-describe("an agent's limit of cost", () => {
-  test("needs a model that has a price", () => {
+describe("an agent's max_cost", () => {
+  test("requires a model with a price", () => {
     const priced = `[models.best]\nuse = "zai/glm-4.6"\nprice_input = 1\nprice_output = 2\n${listed}`;
-    expect(agentIn(agent('model = "best"\nmax_cost = 0.25', priced)).limits).toEqual({
+    expect(parseAgent(agent('model = "best"\nmax_cost = 0.25', priced)).limits).toEqual({
       rounds: 10,
       depth: 3,
       cost: 0.25,
     });
-    expect(problemsIn(agent(`max_cost = 0.25\n${glm}`, priced))).toEqual([
-      "d.toml:2: agents.a.max_cost: cannot be kept, for the model has no price; name it in [models] with price_input and price_output",
+    expect(listProblems(agent(`max_cost = 0.25\n${glm}`, priced))).toEqual([
+      "d.toml:2: agents.a.max_cost: the model has no price; add it to [models] with price_input and price_output",
     ]);
   });
 
-  test("is more than nothing", () => {
-    expect(problemsIn(agent(`max_cost = 0\n${glm}`))).toEqual([
-      "d.toml:2: agents.a.max_cost: is 0; write a number at least 0.0001",
+  test("must be positive", () => {
+    expect(listProblems(agent(`max_cost = 0\n${glm}`))).toEqual([
+      "d.toml:2: agents.a.max_cost: must be at least 0.0001, got 0",
     ]);
   });
 });
@@ -191,13 +193,13 @@ describe("an agent's limit of cost", () => {
 describe("an agent's instructions", () => {
   const file = (path: string) => agent(`${glm}\ninstructions_file = "${path}"`);
   const withFile = (toml: string, readFile: (path: string) => string) =>
-    readConfig(toml, { file: "d.toml", env: {}, folder: "/etc/dw", home: "/u/me", readFile });
+    parseConfig(toml, { file: "d.toml", env: {}, folder: "/etc/dw", home: "/u/me", readFile });
   const failing = (code: string | undefined) => () => {
     throw Object.assign(new Error("no"), code === undefined ? {} : { code });
   };
 
-  test("may stand in the file", () => {
-    expect(agentIn(agent(`${glm}\ninstructions = """\nBe\nbrief."""`)).instructions).toBe(
+  test("can be in the configuration", () => {
+    expect(parseAgent(agent(`${glm}\ninstructions = """\nBe\nbrief."""`)).instructions).toBe(
       "Be\nbrief.",
     );
   });
@@ -209,43 +211,40 @@ describe("an agent's instructions", () => {
     ["/srv/a.md", "/srv/a.md"],
     ["~/a.md", "/u/me/a.md"],
     ["~a.md", "/etc/dw/~a.md"],
-  ])("of %s are those of %s", (path, expected) => {
-    const { agents } = withFile(file(path), (asked) => `text of ${asked}`);
+  ])("in an instructions_file of %s are read from %s", (path, expected) => {
+    const { agents } = withFile(file(path), (resolved) => `text of ${resolved}`);
     expect(agents.get("a")?.instructions).toBe(`text of ${expected}`);
   });
 
   test.each([
-    [
-      "ENOENT",
-      "does not exist; give the path of a file, seen from the folder of the configuration",
-    ],
-    ["EISDIR", "is a folder; give the path of a file"],
-    ["EACCES", "may not be read; change its permissions"],
+    ["ENOENT", "does not exist; paths are relative to the folder of the configuration"],
+    ["EISDIR", "is a folder; set the path of a file"],
+    ["EACCES", "cannot be read; check its permissions"],
     ["EIO", "cannot be read (EIO)"],
-  ])("in a file that fails with %s are refused, with the line", (code, what) => {
-    expect(refusalOf(() => withFile(file("a.md"), failing(code))).problems).toEqual([
+  ])("in a file that cannot be read because of %s are an error with the line", (code, what) => {
+    expect(catchConfigError(() => withFile(file("a.md"), failing(code))).problems).toEqual([
       `d.toml:3: agents.a.instructions_file: /etc/dw/a.md ${what}`,
     ]);
   });
 
-  test("in an empty file are refused", () => {
-    expect(refusalOf(() => withFile(file("a.md"), () => "\uFEFF \n")).problems).toEqual([
-      "d.toml:3: agents.a.instructions_file: /etc/dw/a.md is an empty file; write a text into it, or leave it out",
+  test("in an empty file are an error", () => {
+    expect(catchConfigError(() => withFile(file("a.md"), () => "\uFEFF \n")).problems).toEqual([
+      "d.toml:3: agents.a.instructions_file: /etc/dw/a.md is empty; add text to it, or remove the setting",
     ]);
   });
 
-  test("do not hide a failure that is none of the file's", () => {
+  test("do not hide errors that are not file system errors", () => {
     expect(() => withFile(file("a.md"), failing(undefined))).toThrow("no");
   });
 
-  test("are in one place", () => {
-    expect(problemsIn(agent(`${glm}\ninstructions_file = "a.md"\ninstructions = "x"`))).toEqual([
-      "d.toml:3: agents.a.instructions_file: is there beside instructions; keep one of the two",
+  test("cannot be in both places", () => {
+    expect(listProblems(agent(`${glm}\ninstructions_file = "a.md"\ninstructions = "x"`))).toEqual([
+      "d.toml:3: agents.a.instructions_file: cannot be combined with instructions; remove one of them",
     ]);
   });
 
-  test("are not looked for where only the text is checked", () => {
-    expect(agentIn(file("a.md")).instructions).toBe("");
+  test("are not read from a file if only the configuration text is checked", () => {
+    expect(parseAgent(file("a.md")).instructions).toBe("");
   });
 });
 
@@ -253,99 +252,116 @@ describe("an agent's tool groups", () => {
   const tools = `[tools.files]\nfolder = "/w"\n[mcp.tickets]\ncommand = "t"\n${listed}`;
   const groups = (list: string, rest = tools) => agent(`tool_groups = [${list}]\n${glm}`, rest);
 
-  test("are built in, or servers of [mcp], each once", () => {
+  test("are built-in groups and servers of [mcp], without duplicates", () => {
     const all = '"files", "shell", "web", "time", "tickets", "web"';
-    expect(agentIn(groups(all)).toolGroups).toEqual(["files", "shell", "web", "time", "tickets"]);
+    expect(parseAgent(groups(all)).toolGroups).toEqual([
+      "files",
+      "shell",
+      "web",
+      "time",
+      "tickets",
+    ]);
   });
 
   test.each([
-    ['"fles"', 'tool_groups[0]: there is no tool group "fles"; did you mean files?'],
-    ['"web", "ticket"', 'tool_groups[1]: there is no tool group "ticket"; did you mean tickets?'],
+    ['"fles"', 'tool_groups[0]: unknown tool group "fles" (did you mean files?)'],
+    ['"web", "ticket"', 'tool_groups[1]: unknown tool group "ticket" (did you mean tickets?)'],
     [
       '"browser"',
-      'tool_groups[0]: there is no tool group "browser"; known are files, shell, web, time, agents, tickets',
+      'tool_groups[0]: unknown tool group "browser"; known groups: files, shell, web, time, agents, tickets',
     ],
-  ])("may not be %s", (list, what) => {
-    expect(problemsIn(groups(list))).toEqual([`d.toml:2: agents.a.${what}`]);
+  ])("cannot be %s", (list, what) => {
+    expect(listProblems(groups(list))).toEqual([`d.toml:2: agents.a.${what}`]);
   });
 
-  test("files and shell need a folder", () => {
-    expect(problemsIn(groups('"files", "shell"', listed))).toEqual([
+  test("must have a folder if they are files or shell", () => {
+    expect(listProblems(groups('"files", "shell"', listed))).toEqual([
       'd.toml:2: agents.a.tool_groups[0]: files needs a folder; write folder = "…" under [tools.files]',
       'd.toml:2: agents.a.tool_groups[1]: shell needs a folder; write folder = "…" under [tools.shell]',
     ]);
-    expect(problemsIn(groups('"files"', `[tools.shell]\nfolder = "/w"\n${listed}`))).toHaveLength(
+    expect(listProblems(groups('"files"', `[tools.shell]\nfolder = "/w"\n${listed}`))).toHaveLength(
       1,
     );
   });
 
   test.each([
-    ['"files", "shell"', "[tools.files]\nread_only = true", "tools.files.folder: is missing"],
-    ['"files", "shell"', "[tools.files]\nfolder = 1", "tools.files.folder: is a whole number"],
-    ['"shell"', "[tools.shell]\nfolder = 1", "tools.shell.folder: is a whole number"],
-    ['"tickets"', "[mcp.tickets]", "mcp.tickets: has no server"],
-  ])("%s do not suffer twice from %s", (list, section, what) => {
-    expect(problemsIn(groups(list, `${section}\n${listed}`))).toEqual([
-      expect.stringContaining(what),
-    ]);
-  });
+    ['"files", "shell"', "[tools.files]\nread_only = true", "tools.files.folder: missing"],
+    [
+      '"files", "shell"',
+      "[tools.files]\nfolder = 1",
+      "tools.files.folder: must be a string in quotes, got an integer",
+    ],
+    [
+      '"shell"',
+      "[tools.shell]\nfolder = 1",
+      "tools.shell.folder: must be a string in quotes, got an integer",
+    ],
+    ['"tickets"', "[mcp.tickets]", "mcp.tickets: missing command or url"],
+  ])(
+    "are not reported again if their own table has an error: %s with %s",
+    (list, section, what) => {
+      expect(listProblems(groups(list, `${section}\n${listed}`))).toEqual([
+        expect.stringContaining(what),
+      ]);
+    },
+  );
 });
 
-describe("the agents that an agent may ask", () => {
+describe("the agents that an agent may call", () => {
   const others = `[agents.b]\n${glm}\n[agents.c]\n${glm}\n${listed}`;
   const asking = (lines: string, rest = others) => agent(`${lines}\n${glm}`, rest);
 
-  test("are those that it names, with the tool to ask them", () => {
-    expect(agentIn(asking('agents = ["c", "c"]'))).toMatchObject({
+  test("are those in its list, which also adds the tool group", () => {
+    expect(parseAgent(asking('agents = ["c", "c"]'))).toMatchObject({
       agents: ["c"],
       toolGroups: ["agents"],
     });
-    expect(agentIn(asking('agents = ["b"]\ntool_groups = ["agents", "time"]'))).toMatchObject({
+    expect(parseAgent(asking('agents = ["b"]\ntool_groups = ["agents", "time"]'))).toMatchObject({
       agents: ["b"],
       toolGroups: ["time", "agents"],
     });
   });
 
-  test("are all others where it has the tool and names none", () => {
-    expect(agentIn(asking('tool_groups = ["agents"]'))).toMatchObject({
+  test("are all others if it has the tool group and no list", () => {
+    expect(parseAgent(asking('tool_groups = ["agents"]'))).toMatchObject({
       agents: ["b", "c"],
       toolGroups: ["agents"],
     });
   });
 
-  test("are none where it says so, or says nothing", () => {
+  test("are none with an empty list, or without list and tool group", () => {
     const none = { agents: [], toolGroups: [] };
-    expect(agentIn(asking('tool_groups = ["agents"]\nagents = []'))).toMatchObject(none);
-    expect(agentIn(asking(""))).toMatchObject(none);
+    expect(parseAgent(asking('tool_groups = ["agents"]\nagents = []'))).toMatchObject(none);
+    expect(parseAgent(asking(""))).toMatchObject(none);
   });
 
-  test("may ask back", () => {
+  test("may call it in turn", () => {
     const toml = `[agents.a]\n${glm}\nagents = ["b"]\n[agents.b]\n${glm}\nagents = ["a"]\n${listed}`;
-    expect(agentIn(toml, "b").agents).toEqual(["a"]);
+    expect(parseAgent(toml, "b").agents).toEqual(["a"]);
   });
 
   test.each([
-    ['agents = ["a"]', "agents[0]: is the agent itself; take it out"],
-    ['agents = ["b", "libary"]', 'agents[1]: there is no agent "libary"; known are b, c'],
+    ['agents = ["a"]', "agents[0]: an agent cannot call itself; remove it"],
+    ['agents = ["b", "libary"]', 'agents[1]: unknown agent "libary"; known agents: b, c'],
   ])("may not be %s", (line, what) => {
-    expect(problemsIn(asking(line))).toEqual([`d.toml:2: agents.a.${what}`]);
+    expect(listProblems(asking(line))).toEqual([`d.toml:2: agents.a.${what}`]);
   });
 
-  test("that are mistyped get the nearest name", () => {
+  test("get a suggestion if they are misspelled", () => {
     const toml = asking('agents = ["libary"]', `[agents.library]\n${glm}\n${listed}`);
-    expect(problemsIn(toml)).toEqual([
-      'd.toml:2: agents.a.agents[0]: there is no agent "libary"; did you mean library?',
+    expect(listProblems(toml)).toEqual([
+      'd.toml:2: agents.a.agents[0]: unknown agent "libary" (did you mean library?)',
     ]);
-    expect(problemsIn(asking('agents = ["b"]', listed))).toEqual([
-      'd.toml:2: agents.a.agents[0]: there is no agent "b"; known are none',
+    expect(listProblems(asking('agents = ["b"]', listed))).toEqual([
+      'd.toml:2: agents.a.agents[0]: unknown agent "b"; known agents: none',
     ]);
   });
 
-  test("that are none, where it has the tool, are a warning", () => {
+  test("are a warning if it has the tool group and there are no other agents", () => {
     const toml = asking('tool_groups = ["web", "agents"]', listed);
-    expect(read(toml).agents.get("a")?.toolGroups).toEqual(["web"]);
-    expect(read(toml).warnings).toEqual([
-      "d.toml:2: agents.a.tool_groups[1]: lets it ask other agents, and there are none",
+    expect(parseToml(toml).agents.get("a")?.toolGroups).toEqual(["web"]);
+    expect(parseToml(toml).warnings).toEqual([
+      "d.toml:2: agents.a.tool_groups[1]: there are no other agents to call",
     ]);
   });
 });

@@ -1,33 +1,33 @@
 import { describe, expect, test } from "vitest";
 import type { McpConfig } from "../src/config/config.ts";
-import { readConfig } from "../src/config/read.ts";
-import { redactorFor } from "../src/security/redactor.ts";
-import { problemsIn, read } from "./reading-config.ts";
+import { parseConfig } from "../src/config/parse-config.ts";
+import { createRedactor } from "../src/security/create-redactor.ts";
+import { listProblems, parseToml } from "./config-fixture.ts";
 
 function server(lines: string, env: Record<string, string> = {}): McpConfig {
   const options = { file: "d.toml", env, folder: "/etc/dw", home: "/u/me" };
-  const { mcp, warnings } = readConfig(`[mcp.x]\n${lines}`, options);
+  const { mcp, warnings } = parseConfig(`[mcp.x]\n${lines}`, options);
   expect(warnings).toEqual([]);
-  const found = mcp.get("x");
-  if (found === undefined) throw new Error("there is no server");
-  return found;
+  const config = mcp.get("x");
+  if (config === undefined) throw new Error("no MCP server x");
+  return config;
 }
 
-describe("a server of tools", () => {
-  test("is a program", () => {
+describe("an MCP server", () => {
+  test("can be a program", () => {
     expect(server('command = "npx"\nargs = ["-y"]')).toEqual({
       name: "x",
       transport: { kind: "command", command: "npx", args: ["-y"], env: {}, cwd: undefined },
       timeoutMs: 60_000,
       tools: undefined,
       approval: undefined,
-      results: undefined,
+      resultApproval: undefined,
       unmask: true,
       secrets: [],
     });
   });
 
-  test("is an address", () => {
+  test("can be a URL", () => {
     expect(server('url = "https://mcp.example.org/mcp"').transport).toEqual({
       kind: "url",
       url: "https://mcp.example.org/mcp",
@@ -46,76 +46,76 @@ describe("a server of tools", () => {
   });
 
   test.each([
-    ["", 'mcp.x: has no server; write command = "…" for a program, or url = "https://…"'],
-    ['command = "c"\nurl = "https://h"', "mcp.x.url: is there beside command; keep one of the two"],
-    ['url = "https://h"\nargs = ["a"]', "mcp.x.args: does not go with url; take it out"],
-    ['url = "https://h"\ncwd = "/"', "mcp.x.cwd: does not go with url; take it out"],
-    ['url = "https://h"\nenv = { A = "b" }', "mcp.x.env: does not go with url; take it out"],
+    ["", 'mcp.x: missing command or url; write command = "…" for a program, or url = "https://…"'],
+    [
+      'command = "c"\nurl = "https://h"',
+      "mcp.x.url: cannot be combined with command; remove one of them",
+    ],
+    ['url = "https://h"\nargs = ["a"]', "mcp.x.args: cannot be combined with url; remove it"],
+    ['url = "https://h"\ncwd = "/"', "mcp.x.cwd: cannot be combined with url; remove it"],
+    ['url = "https://h"\nenv = { A = "b" }', "mcp.x.env: cannot be combined with url; remove it"],
     [
       'command = "c"\nheaders = { a = "b" }',
-      "mcp.x.headers: does not go with command; take it out",
+      "mcp.x.headers: cannot be combined with command; remove it",
     ],
-    ['url = "mcp"', "mcp.x.url: is no address; write https://HOST/PATH"],
+    ['url = "mcp"', "mcp.x.url: must be a URL such as https://HOST/PATH"],
     [
       'url = "ws://h/mcp"',
-      "mcp.x.url: is no web address; write https://HOST/PATH, or http:// for a local server",
+      "mcp.x.url: must start with https://, or with http:// for a local server",
     ],
     [
       'url = "https://u:p@h/mcp"',
-      'mcp.x.url: has a user or password in it; take it out and set headers = { authorization = "env:NAME" }',
+      'mcp.x.url: must not contain a user name or password; set headers = { authorization = "env:NAME" } instead',
     ],
     [
       'command = "c"\ntools = []',
-      "mcp.x.tools: is empty; name a tool, or leave it out and all are used",
+      "mcp.x.tools: must not be empty; name a tool, or remove the setting to use all tools",
     ],
-    [
-      'command = "c"\ntimeout_seconds = 0',
-      "mcp.x.timeout_seconds: is 0; write a number from 1 to 86400",
-    ],
-    ['comand = "c"\nurl = "https://h"', "mcp.x.comand: is no setting; did you mean command?"],
-    ["command = 1", "mcp.x.command: is a whole number; write a text in quotes"],
-    ["url = 1", "mcp.x.url: is a whole number; write a text in quotes"],
-  ])("may not be %j", (lines, what) => {
+    ['command = "c"\ntimeout_seconds = 0', "mcp.x.timeout_seconds: must be from 1 to 86400, got 0"],
+    ['comand = "c"\nurl = "https://h"', "unknown setting mcp.x.comand (did you mean command?)"],
+    ["command = 1", "mcp.x.command: must be a string in quotes, got an integer"],
+    ["url = 1", "mcp.x.url: must be a string in quotes, got an integer"],
+  ])("is an error with %j", (lines, what) => {
     expect(
-      problemsIn(`[mcp.x]\n${lines}`).map((text) => text.replace(/^d\.toml:\d: /, "")),
+      listProblems(`[mcp.x]\n${lines}`).map((text) => text.replace(/^d\.toml:\d: /, "")),
     ).toEqual([what]);
   });
 
   test.each(["files", "shell", "web", "time", "agents"])(
-    "may not have the name of the built-in group %s",
+    "cannot have the name of the built-in group %s",
     (name) => {
-      expect(problemsIn(`[mcp.${name}]\ncommand = "c"`)).toEqual([
-        `d.toml:1: mcp.${name}: has the name of a built-in tool group; take another one`,
+      expect(listProblems(`[mcp.${name}]\ncommand = "c"`)).toEqual([
+        `d.toml:1: mcp.${name}: is the name of a built-in tool group; choose another name`,
       ]);
     },
   );
 
-  test.each(["1x", '"a b"', '"a.b"', '"a/b"', "x".repeat(33)])("may not be called %s", (name) => {
-    expect(problemsIn(`[mcp.${name}]\ncommand = "c"`)).toEqual([
-      `d.toml:1: mcp.${name}: is no name for a server of tools; begin with a letter and use letters, digits, - and _ only, 32 at most`,
+  test.each(["1x", '"a b"', '"a.b"', '"a/b"', "x".repeat(33)])("cannot be named %s", (name) => {
+    expect(listProblems(`[mcp.${name}]\ncommand = "c"`)).toEqual([
+      `d.toml:1: mcp.${name}: invalid MCP server name; start with a letter and use only letters, digits, - and _, at most 32 characters`,
     ]);
   });
 
-  test("is a table", () => {
-    expect(problemsIn('[mcp]\nx = "npx"')).toEqual([
-      "d.toml:2: mcp.x: is a text; write a table: [mcp.x]",
+  test("must be a table", () => {
+    expect(listProblems('[mcp]\nx = "npx"')).toEqual([
+      "d.toml:2: mcp.x: must be a table ([mcp.x]), got a string",
     ]);
   });
 
-  test("whose command has its arguments in it is a warning", () => {
-    expect(read('[mcp.x]\ncommand = "npx -y tickets"').warnings).toEqual([
-      'd.toml:2: mcp.x.command: has a space in it, and only the program stands here; write what follows it as args = ["…"]',
+  test("is a warning if its command contains arguments", () => {
+    expect(parseToml('[mcp.x]\ncommand = "npx -y tickets"').warnings).toEqual([
+      'd.toml:2: mcp.x.command: must be only the program; move its arguments to args = ["…"]',
     ]);
   });
 
-  test("that gets a key unencrypted is a warning, but not in the house", () => {
-    const at = (url: string, more = "") => read(`[mcp.x]\nurl = "${url}"\n${more}`).warnings;
+  test("is a warning if keys are sent unencrypted, except in private networks", () => {
+    const at = (url: string, more = "") => parseToml(`[mcp.x]\nurl = "${url}"\n${more}`).warnings;
     const headers = 'headers = { x-key = "k" }';
     const warning =
-      "d.toml:2: mcp.x.url: sends its headers over the network unencrypted; write https://";
+      "d.toml:2: mcp.x.url: sends its headers unencrypted over the network; use https://";
     expect(at("http://mcp.example.org/mcp", headers)).toEqual([warning]);
     expect(at("http://mcp.example.org/mcp?key=k")).toEqual([
-      "d.toml:2: mcp.x.url: sends its query over the network unencrypted; write https://",
+      "d.toml:2: mcp.x.url: sends its query unencrypted over the network; use https://",
     ]);
     expect(at("http://mcp.example.org/mcp")).toEqual([]);
     expect(at("http://127.0.0.1:3000/mcp", headers)).toEqual([]);
@@ -123,17 +123,17 @@ describe("a server of tools", () => {
   });
 });
 
-describe("the variables of a program", () => {
+describe("the variables of an MCP program", () => {
   const env = (line: string) => `command = "c"\nenv = { ${line} }`;
 
-  test("are written down, or come from the environment", () => {
+  test("are literal or from the environment", () => {
     const toml = env('A = "env:OUTER", B = " b ", EMPTY = ""');
     expect(server(toml, { OUTER: "o" }).transport).toMatchObject({
       env: { A: "o", B: " b ", EMPTY: "" },
     });
   });
 
-  test("may have what no header could carry, such as a key of several lines", () => {
+  test("can have values that headers cannot have, such as a key of several lines", () => {
     const pem = "-----BEGIN KEY-----\nä\n-----END KEY-----";
     expect(server(env(`A = ${JSON.stringify(pem)}, B = "env:PEM"`), { PEM: pem })).toMatchObject({
       transport: { env: { A: pem, B: pem } },
@@ -141,44 +141,44 @@ describe("the variables of a program", () => {
     });
   });
 
-  test("that are not set are left out with a warning", () => {
-    const { mcp, warnings } = read(`[mcp.x]\n${env('A = "env:NOT_SET"')}`);
+  test("are omitted with a warning if they are not set", () => {
+    const { mcp, warnings } = parseToml(`[mcp.x]\n${env('A = "env:NOT_SET"')}`);
     expect(mcp.get("x")?.transport).toMatchObject({ env: {} });
     expect(warnings).toEqual([
       "d.toml:3: mcp.x.env.A: the environment variable NOT_SET is not set; the program starts without it",
     ]);
   });
 
-  test("that were meant as variables are a warning", () => {
-    expect(read(`[mcp.x]\n${env('A = "$OUTER"')}`).warnings).toEqual([
-      'd.toml:3: mcp.x.env.A: looks like the name of a variable; write "env:" before it, without $',
+  test("are a warning if they look like variable names", () => {
+    expect(parseToml(`[mcp.x]\n${env('A = "$OUTER"')}`).warnings).toEqual([
+      'd.toml:3: mcp.x.env.A: looks like the name of an environment variable; to use its value, write "env:NAME" without $',
     ]);
   });
 
   test.each([
-    ['"A-B" = "x"', "A-B: is no name of a variable; use letters, digits and _"],
-    ["A = 1", 'A: is a whole number; write "env:NAME", or a text in quotes'],
+    ['"A-B" = "x"', "A-B: invalid variable name; use letters, digits and _"],
+    ["A = 1", 'A: must be "env:NAME" or a string in quotes, got an integer'],
     [
       'A = "env:"',
-      'A: has no name of a variable after env:; write "env:NAME" with letters, digits and _',
+      'A: invalid variable name after env:; write "env:NAME" with letters, digits and _',
     ],
-    [String.raw`A = "\u0000"`, "A: has a character that no variable can carry; write it anew"],
-  ])("may not be %s", (line, what) => {
-    expect(problemsIn(`[mcp.x]\n${env(line)}`)).toEqual([`d.toml:3: mcp.x.env.${what}`]);
+    [String.raw`A = "\u0000"`, "A: must not contain a NUL character"],
+  ])("cannot be %s", (line, what) => {
+    expect(listProblems(`[mcp.x]\n${env(line)}`)).toEqual([`d.toml:3: mcp.x.env.${what}`]);
   });
 
-  test("are a table", () => {
-    expect(problemsIn('[mcp.x]\ncommand = "c"\nenv = ["A"]')).toEqual([
-      'd.toml:3: mcp.x.env: is a list; write a table of texts: { NAME = "…" }',
+  test("must be a table", () => {
+    expect(listProblems('[mcp.x]\ncommand = "c"\nenv = ["A"]')).toEqual([
+      'd.toml:3: mcp.x.env: must be a table of strings such as { NAME = "…" }, got a list',
     ]);
   });
 });
 
-describe("the headers for a server", () => {
+describe("the headers of an MCP server", () => {
   const headers = (line: string) => `[mcp.x]\nurl = "https://h/mcp"\nheaders = { ${line} }`;
 
-  test("are by their names in lower case, without those that are not set", () => {
-    const config = read(headers('Authorization = "env:A", X-B = "env:B"'), { A: "Bearer a" });
+  test("have lower-case names and omit those that are not set", () => {
+    const config = parseToml(headers('Authorization = "env:A", X-B = "env:B"'), { A: "Bearer a" });
     expect(config.mcp.get("x")?.transport).toMatchObject({
       headers: { authorization: "Bearer a" },
     });
@@ -188,16 +188,16 @@ describe("the headers for a server", () => {
   });
 
   test.each([
-    ['"a b" = "x"', '"a b": is no name of a header; use letters, digits and -'],
-    ['host = "x"', "host: is set by the gateway itself; take it out"],
-    ['a = ""', 'a: is empty; leave it out, or write "env:NAME"'],
-  ])("may not be %s", (line, what) => {
-    expect(problemsIn(headers(line))).toEqual([`d.toml:3: mcp.x.headers.${what}`]);
+    ['"a b" = "x"', '"a b": invalid header name; use letters, digits and -'],
+    ['host = "x"', "host: is set by the gateway; remove it"],
+    ['a = ""', 'a: must not be empty; remove it or write "env:NAME"'],
+  ])("cannot be %s", (line, what) => {
+    expect(listProblems(headers(line))).toEqual([`d.toml:3: mcp.x.headers.${what}`]);
   });
 });
 
-test("what a server of tools is given in secret is taken out of every message", () => {
-  const config = read(
+test("secrets of MCP servers are redacted from every message", () => {
+  const config = parseToml(
     `[mcp.a]
 command = "c"
 env = { PLAIN = "env:OUTER", TICKETS_TOKEN = "written-1", GITHUB_PAT = "written-2", MODE = "production", DB = "postgres://u:p@host/db" }
@@ -207,7 +207,7 @@ headers = { Authorization = "Bearer written-3", x-plain = "env:OUTER_HEADER", x-
 `,
     { OUTER: "from-outside", OUTER_HEADER: "header-1" },
   );
-  const secrets = redactorFor(config);
+  const secrets = createRedactor(config);
   for (const secret of [
     "from-outside",
     "written-1",
@@ -217,7 +217,7 @@ headers = { Authorization = "Bearer written-3", x-plain = "env:OUTER_HEADER", x-
     "Bearer written-3",
     "header-1",
   ])
-    expect(secrets.redact(`said ${secret}.`)).toBe("said [redacted].");
+    expect(secrets.redact(`got ${secret}.`)).toBe("got [redacted].");
   const harmless = "production europe builders";
   expect(secrets.redact(harmless)).toBe(harmless);
 });

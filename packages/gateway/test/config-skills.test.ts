@@ -1,17 +1,17 @@
 import { describe, expect, test } from "vitest";
-import { readConfig } from "../src/config/read.ts";
-import { problemsIn, read, refusalOf } from "./reading-config.ts";
+import { parseConfig } from "../src/config/parse-config.ts";
+import { listProblems, parseToml, catchConfigError, formatProblem } from "./config-fixture.ts";
 
-/** Line 1 of the file is `[skills.s]`, line 2 its file. */
+/** Returns a file with `[skills.s]` on line 1 and the path of its text on line 2. */
 function skill(lines: string, name = "s"): string {
   return `[skills.${name}]\nfile = "s.md"\n${lines}\n`;
 }
 
 const withFile = (toml: string, readFile: (path: string) => string) =>
-  readConfig(toml, { file: "d.toml", env: {}, folder: "/etc/dw", home: "/u/me", readFile });
+  parseConfig(toml, { file: "d.toml", env: {}, folder: "/etc/dw", home: "/u/me", readFile });
 
 describe("a skill", () => {
-  test("has the text of a file beside the configuration", () => {
+  test("has the text of a file relative to the configuration", () => {
     const { skills } = withFile(skill('when = "Often."'), (path) => `\uFEFFtext of ${path}`);
     expect([...skills]).toEqual([
       [
@@ -27,70 +27,75 @@ describe("a skill", () => {
     ]);
   });
 
-  test("is read when it is needed, or told always", () => {
-    expect(read(skill('when = "Often."\nalways = false')).skills.get("s")).toMatchObject({
+  test("is read when needed, or always sent", () => {
+    expect(parseToml(skill('when = "Often."\nalways = false')).skills.get("s")).toMatchObject({
       when: "Often.",
       always: false,
     });
-    const always = read(skill("always = true")).skills.get("s");
+    const always = parseToml(skill("always = true")).skills.get("s");
     expect(always).toMatchObject({ always: true });
     expect(always).not.toHaveProperty("when");
   });
 
-  test("is not both", () => {
-    expect(problemsIn(skill('when = "Often."\nalways = true'))).toEqual([
-      "d.toml:4: skills.s.always: is there beside when; keep one of the two: the model is told the whole file always, or reads it when it needs it",
+  test("cannot be both always sent and read when needed", () => {
+    expect(listProblems(skill('when = "Often."\nalways = true'))).toEqual([
+      "d.toml:4: skills.s.always: cannot be combined with when; remove one of them: the model receives the file in every chat, or reads it when it needs it",
     ]);
   });
 
-  test.each(["", "always = false", 'description = "x"'])("is not neither, as with %j", (lines) => {
-    expect(problemsIn(skill(lines))).toEqual([
-      'd.toml:1: skills.s.when: is missing; write when = "…", so that the model knows when to read it, or always = true',
-    ]);
-  });
+  test.each(["", "always = false", 'description = "x"'])(
+    "must set one of the two, unlike %j",
+    (lines) => {
+      expect(listProblems(skill(lines))).toEqual([
+        'd.toml:1: skills.s.when: missing; write when = "…", so that the model knows when to read it, or always = true',
+      ]);
+    },
+  );
 
   test.each([
-    ["when = 1", "when: is a whole number; write a text in quotes"],
-    ['when = ""', "when: is empty; leave it out, or write a text"],
-    ['always = "yes"', "always: is a text; write true or false"],
-    ['always = true\nwhn = "x"', "whn: is no setting; did you mean when?"],
-  ])("with %s is refused once", (line, what) => {
-    expect(problemsIn(skill(line))).toEqual([expect.stringContaining(`: skills.s.${what}`)]);
-  });
-
-  test("needs a file", () => {
-    expect(problemsIn("[skills.s]\nalways = true")).toEqual([
-      'd.toml:1: skills.s.file: is missing; write file = "…", the path of a Markdown file',
+    ["when = 1", "when: must be a string in quotes, got an integer"],
+    ['when = ""', "when: must not be empty; remove it or write a string"],
+    ['always = "yes"', "always: must be true or false, got a string"],
+    ['always = true\nwhn = "x"', "unknown setting whn (did you mean when?)"],
+  ])("with %s is reported once", (line, what) => {
+    expect(listProblems(skill(line))).toEqual([
+      expect.stringContaining(formatProblem(0, "skills.s", what).slice("d.toml:0".length)),
     ]);
   });
 
-  test("whose file is not there is refused with its path", () => {
+  test("requires a file", () => {
+    expect(listProblems("[skills.s]\nalways = true")).toEqual([
+      'd.toml:1: skills.s.file: missing; write file = "…", the path of a Markdown file',
+    ]);
+  });
+
+  test("is an error with the path if its file does not exist", () => {
     const missing = () => {
       throw Object.assign(new Error("no"), { code: "ENOENT" });
     };
-    expect(refusalOf(() => withFile(skill("always = true"), missing)).problems).toEqual([
-      "d.toml:2: skills.s.file: /etc/dw/s.md does not exist; give the path of a file, seen from the folder of the configuration",
+    expect(catchConfigError(() => withFile(skill("always = true"), missing)).problems).toEqual([
+      "d.toml:2: skills.s.file: /etc/dw/s.md does not exist; paths are relative to the folder of the configuration",
     ]);
   });
 
-  test("may have 200 KB, in bytes, and no more", () => {
+  test("may have at most 200 KB", () => {
     const toml = skill("always = true");
     const most = "ä".repeat(100 * 1024);
     expect(withFile(toml, () => most).skills.get("s")?.text).toBe(most);
-    expect(refusalOf(() => withFile(toml, () => `${most}.`)).problems).toEqual([
-      "d.toml:2: skills.s.file: has 201 KB, and 200 are the most; shorten it, or make several skills of it",
+    expect(catchConfigError(() => withFile(toml, () => `${most}.`)).problems).toEqual([
+      "d.toml:2: skills.s.file: the file has 201 KB, and the limit is 200 KB; shorten it, or split it into several skills",
     ]);
   });
 
-  test.each(["1a", '"a b"', '""', `a${"b".repeat(64)}`])("may not be named %s", (name) => {
-    expect(problemsIn(skill("always = true", name))).toEqual([
-      `d.toml:1: skills.${name}: is no name for a skill; begin with a letter and use letters, digits, - and _ only, 64 at most`,
+  test.each(["1a", '"a b"', '""', `a${"b".repeat(64)}`])("cannot be named %s", (name) => {
+    expect(listProblems(skill("always = true", name))).toEqual([
+      `d.toml:1: skills.${name}: invalid skill name; start with a letter and use only letters, digits, - and _, at most 64 characters`,
     ]);
   });
 
-  test("is a table", () => {
-    expect(problemsIn('skills.s = "s.md"')).toEqual([
-      "d.toml:1: skills.s: is a text; write a table: [skills.s]",
+  test("must be a table", () => {
+    expect(listProblems('skills.s = "s.md"')).toEqual([
+      "d.toml:1: skills.s: must be a table ([skills.s]), got a string",
     ]);
   });
 });

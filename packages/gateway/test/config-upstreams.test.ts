@@ -1,56 +1,56 @@
 import { readFileSync } from "node:fs";
-import { genericProfile, profileNamed, profileNames } from "@deltawire/wire";
+import { genericProfile, findProviderProfile, providerProfileNames } from "@deltawire/wire";
 import { describe, expect, test } from "vitest";
 import { profileFlags } from "../src/config/profile-flags.ts";
-import { problemsIn, read, upstreamOf, zai } from "./reading-config.ts";
+import { listProblems, parseToml, getUpstream, zaiToml, formatProblem } from "./config-fixture.ts";
 
 describe("an upstream", () => {
-  test("says where it is and what it speaks, for neither is guessed", () => {
-    expect(problemsIn("[upstreams.a]")).toEqual([
-      'd.toml:1: upstreams.a.base_url: is missing; write base_url = "https://…", the address to which /chat/completions or /responses is added',
-      'd.toml:1: upstreams.a.speaks: is missing; write speaks = "chat" or speaks = "responses"; it is never guessed',
+  test("requires a base_url and the wire it speaks", () => {
+    expect(listProblems("[upstreams.a]")).toEqual([
+      'd.toml:1: upstreams.a.base_url: missing; write base_url = "https://…", to which /chat/completions or /responses is appended',
+      'd.toml:1: upstreams.a.speaks: missing; write speaks = "chat" or speaks = "responses"',
     ]);
   });
 
-  test("that is alone is served without the demo, unless the demo is asked for", () => {
-    expect(read(zai).server.demo).toBe(false);
-    expect(read(`server.demo = true\n${zai}`).server.demo).toBe(true);
-    expect(read("server.demo = false").server.demo).toBe(false);
+  test("replaces the demo, unless the demo is enabled", () => {
+    expect(parseToml(zaiToml).server.demo).toBe(false);
+    expect(parseToml(`server.demo = true\n${zaiToml}`).server.demo).toBe(true);
+    expect(parseToml("server.demo = false").server.demo).toBe(false);
   });
 
-  test("keeps its place in the file", () => {
-    const toml = `${zai}${zai.replace("zai", "b")}${zai.replace("zai", "a")}`;
-    expect([...read(toml).upstreams.keys()]).toEqual(["zai", "b", "a"]);
+  test("is in the order of the file", () => {
+    const toml = `${zaiToml}${zaiToml.replace("zai", "b")}${zaiToml.replace("zai", "a")}`;
+    expect([...parseToml(toml).upstreams.keys()]).toEqual(["zai", "b", "a"]);
   });
 
-  test.each(["a/b", "a b", "", "ü"])("cannot be called %j", (name) => {
-    expect(problemsIn(zai.replace("zai", JSON.stringify(name)))).toEqual([
+  test.each(["a/b", "a b", "", "ü"])("cannot be named %j", (name) => {
+    expect(listProblems(zaiToml.replace("zai", JSON.stringify(name)))).toEqual([
       expect.stringMatching(
-        /^d\.toml:1: upstreams\..+: is no name for an upstream; use letters, digits, - _ and \. only$/,
+        /^d\.toml:1: upstreams\..+: invalid upstream name; use only letters, digits, -, _ and \.$/,
       ),
     ]);
   });
 
-  test("cannot be called demo, unless the built-in one is off", () => {
-    const demo = zai.replace("zai", "demo");
-    expect(problemsIn(demo)).toEqual([
-      "d.toml:2: upstreams.demo.base_url: has the name of the built-in demo; take another one, or set demo = false under [server]",
+  test("cannot be named demo, unless the built-in one is disabled", () => {
+    const demo = zaiToml.replace("zai", "demo");
+    expect(listProblems(demo)).toEqual([
+      "d.toml:2: upstreams.demo.base_url: demo is the built-in upstream; choose another name, or set demo = false under [server]",
     ]);
-    expect([...read(`server.demo = false\n${demo}`).upstreams.keys()]).toEqual(["demo"]);
+    expect([...parseToml(`server.demo = false\n${demo}`).upstreams.keys()]).toEqual(["demo"]);
   });
 
-  test("that has models has at least one", () => {
-    expect(problemsIn(`${zai}models = []`)).toEqual([
-      "d.toml:4: upstreams.zai.models: is empty; name a model, or leave it out and the upstream is asked",
+  test("with a list of models needs at least one", () => {
+    expect(listProblems(`${zaiToml}models = []`)).toEqual([
+      "d.toml:4: upstreams.zai.models: must not be empty; name a model, or remove the setting to fetch the list from the upstream",
     ]);
-    expect(problemsIn(`${zai}models = ["a", ""]`)).toEqual([
-      "d.toml:4: upstreams.zai.models[1]: is empty; leave it out, or write a text",
+    expect(listProblems(`${zaiToml}models = ["a", ""]`)).toEqual([
+      "d.toml:4: upstreams.zai.models[1]: must not be empty; remove it or write a string",
     ]);
   });
 });
 
 describe("a base_url", () => {
-  const withUrl = (url: string) => zai.replace("https://api.z.ai/v4", url);
+  const withUrl = (url: string) => zaiToml.replace("https://api.z.ai/v4", url);
 
   test.each([
     ["https://api.z.ai/v4/", "https://api.z.ai/v4"],
@@ -58,21 +58,24 @@ describe("a base_url", () => {
     ["http://localhost:8000/v1//", "http://localhost:8000/v1"],
     [" https://a.org/v1 ", "https://a.org/v1"],
     ["http://[::1]:80/v1", "http://[::1]/v1"],
-  ])("%s is %s", (url, used) => {
-    expect(upstreamOf(read(withUrl(url)), "zai").baseUrl).toBe(used);
+  ])("%s is normalized to %s", (url, used) => {
+    expect(getUpstream(parseToml(withUrl(url)), "zai").baseUrl).toBe(used);
   });
 
   test.each([
-    ["api.z.ai/v4", "is no address; write https://HOST/PATH"],
-    ["ftp://a.org", "is no web address; write https://HOST/PATH, or http:// for a local server"],
-    ["https://me:pass@a.org", "has a user or password in it; take it out and set api_key"],
-    ["https://a.org/v1?key=1", 'has a query in it; take it out and set query = { name = "…" }'],
-    ["https://a.org/v1?", 'has a query in it; take it out and set query = { name = "…" }'],
-    ["https://a.org/v1#x", "has a # in it; take it and what follows out"],
-    ["https://a.org/v1/chat/completions", "ends in /chat/completions; take that out, it is added"],
-    ["https://a.org/v1/responses/", "ends in /responses; take that out, it is added"],
-  ])("%s %s", (url, what) => {
-    expect(problemsIn(withUrl(url))).toEqual([`d.toml:2: upstreams.zai.base_url: ${what}`]);
+    ["api.z.ai/v4", "must be a URL such as https://HOST/PATH"],
+    ["ftp://a.org", "must start with https://, or with http:// for a local server"],
+    ["https://me:pass@a.org", "must not contain a user name or password; set api_key instead"],
+    ["https://a.org/v1?key=1", 'must not contain a query; set query = { name = "…" } instead'],
+    ["https://a.org/v1?", 'must not contain a query; set query = { name = "…" } instead'],
+    ["https://a.org/v1#x", "must not contain a fragment (#…)"],
+    [
+      "https://a.org/v1/chat/completions",
+      "must not end in /chat/completions, which the gateway adds",
+    ],
+    ["https://a.org/v1/responses/", "must not end in /responses, which the gateway adds"],
+  ])("%s is an error: %s", (url, what) => {
+    expect(listProblems(withUrl(url))).toEqual([`d.toml:2: upstreams.zai.base_url: ${what}`]);
   });
 
   test.each([
@@ -84,44 +87,44 @@ describe("a base_url", () => {
     "http://[::]:4141/v1",
     "http://[::ffff:127.0.0.1]:4141/v1",
     "https://LOCALHOST.:4141/v1",
-  ])("%s leads back to this gateway", (url) => {
-    expect(problemsIn(withUrl(url))).toEqual([
-      "d.toml:2: upstreams.zai.base_url: leads to this gateway itself, on port 4141; name the server behind it, or take it out",
+  ])("that points to this gateway is an error: %s", (url) => {
+    expect(listProblems(withUrl(url))).toEqual([
+      "d.toml:2: upstreams.zai.base_url: points to this gateway itself, on port 4141; use the address of the model provider, or remove the upstream",
     ]);
   });
 
-  test("on this machine is good on another port, and the port is the one in use", () => {
-    expect(read(withUrl("http://localhost:4142/v1")).warnings).toEqual([]);
-    expect(read(withUrl("http://localhost:4141/v1"), {}, { port: 5000 }).warnings).toEqual([]);
-    expect(read(withUrl("http://localhost:4141/v1"), {}, { port: 0 }).warnings).toEqual([]);
-    expect(problemsIn(withUrl("http://localhost/v1"), {}, { port: 80 })).toHaveLength(1);
-    expect(problemsIn(withUrl("https://localhost/v1"), {}, { port: 443 })).toHaveLength(1);
+  test("on this machine is valid on a port other than that of the gateway", () => {
+    expect(parseToml(withUrl("http://localhost:4142/v1")).warnings).toEqual([]);
+    expect(parseToml(withUrl("http://localhost:4141/v1"), {}, { port: 5000 }).warnings).toEqual([]);
+    expect(parseToml(withUrl("http://localhost:4141/v1"), {}, { port: 0 }).warnings).toEqual([]);
+    expect(listProblems(withUrl("http://localhost/v1"), {}, { port: 80 })).toHaveLength(1);
+    expect(listProblems(withUrl("https://localhost/v1"), {}, { port: 443 })).toHaveLength(1);
   });
 
-  test("that names the gateway by an address or a name of its own leads back too", () => {
+  test("with the host or an allowed host of the gateway points to this gateway too", () => {
     const server =
       '[server]\nhost = "192.168.1.5"\nallowed_hosts = ["gate.lan"]\ntokens = ["0123456789abcdef"]\n';
-    expect(problemsIn(server + withUrl("http://192.168.1.5:4141/v1"))).toHaveLength(1);
-    expect(problemsIn(server + withUrl("http://gate.lan:4141/v1"))).toHaveLength(1);
-    expect(read(server + withUrl("http://192.168.1.6:4141/v1")).warnings).toEqual([]);
+    expect(listProblems(server + withUrl("http://192.168.1.5:4141/v1"))).toHaveLength(1);
+    expect(listProblems(server + withUrl("http://gate.lan:4141/v1"))).toHaveLength(1);
+    expect(parseToml(server + withUrl("http://192.168.1.6:4141/v1")).warnings).toEqual([]);
   });
 });
 
 describe("a key", () => {
-  test("that is not set is a warning that names the variable, which is kept", () => {
-    const config = read(`${zai}api_key = "env:ZAI_API_KEY"`);
+  test("that is not set is a warning with the variable", () => {
+    const config = parseToml(`${zaiToml}api_key = "env:ZAI_API_KEY"`);
     expect(config.warnings).toEqual([
-      "d.toml:4: upstreams.zai.api_key: the environment variable ZAI_API_KEY is not set; requests to zai are refused until it is",
+      "d.toml:4: upstreams.zai.api_key: the environment variable ZAI_API_KEY is not set; requests to zai fail until it is set",
     ]);
-    expect(upstreamOf(config, "zai")).toMatchObject({
+    expect(getUpstream(config, "zai")).toMatchObject({
       apiKey: undefined,
       apiKeyVariable: "ZAI_API_KEY",
     });
   });
 
-  test("that is written down is taken as it is", () => {
-    const config = read(`${zai}api_key = "sk-literal"`);
-    expect(upstreamOf(config, "zai")).toMatchObject({
+  test("can be literal", () => {
+    const config = parseToml(`${zaiToml}api_key = "sk-literal"`);
+    expect(getUpstream(config, "zai")).toMatchObject({
       apiKey: "sk-literal",
       apiKeyVariable: undefined,
     });
@@ -129,95 +132,104 @@ describe("a key", () => {
   });
 
   test.each(["ZAI_API_KEY", "$ZAI_API_KEY", "${zai}", "HOME"])(
-    "written as %s is taken for a forgotten env:",
+    "written as %s is a warning, because env: is probably missing",
     (text) => {
-      expect(read(`${zai}api_key = "${text}"`, { HOME: "x" }).warnings).toEqual([
-        'd.toml:4: upstreams.zai.api_key: looks like the name of a variable; write "env:" before it, without $',
+      expect(parseToml(`${zaiToml}api_key = "${text}"`, { HOME: "x" }).warnings).toEqual([
+        'd.toml:4: upstreams.zai.api_key: looks like the name of an environment variable; to use its value, write "env:NAME" without $',
       ]);
     },
   );
 
-  test("over http is a warning, unless the server is in the house", () => {
+  test("over http is a warning, except in private networks", () => {
     const at = (host: string) => `[upstreams.a]\nbase_url = "http://${host}/v1"\nspeaks = "chat"\n`;
     const open =
-      "d.toml:2: upstreams.a.base_url: sends the key over the network unencrypted; write https://";
-    expect(read(`${at("api.example.org")}api_key = "k"`).warnings).toEqual([open]);
-    expect(read(`${at("api.example.org")}api_key = "env:K"`).warnings).toContain(open);
-    expect(read(at("api.example.org")).warnings).toEqual([]);
-    expect(read(`${at("192.168.0.9:8000")}api_key = "k"`).warnings).toEqual([]);
-    expect(read(`${at("localhost:8000")}api_key = "k"`).warnings).toEqual([]);
+      "d.toml:2: upstreams.a.base_url: sends the key unencrypted over the network; use https://";
+    expect(parseToml(`${at("api.example.org")}api_key = "k"`).warnings).toEqual([open]);
+    expect(parseToml(`${at("api.example.org")}api_key = "env:K"`).warnings).toContain(open);
+    expect(parseToml(at("api.example.org")).warnings).toEqual([]);
+    expect(parseToml(`${at("192.168.0.9:8000")}api_key = "k"`).warnings).toEqual([]);
+    expect(parseToml(`${at("localhost:8000")}api_key = "k"`).warnings).toEqual([]);
   });
 });
 
 describe("a header", () => {
   test.each([
-    ['"a b" = "x"', 'headers."a b": is no name of a header; use letters, digits and -'],
-    ['Host = "x"', "headers.Host: is set by the gateway itself; take it out"],
-    ['Content-Length = "1"', "headers.Content-Length: is set by the gateway itself; take it out"],
+    ['"a b" = "x"', 'headers."a b": invalid header name; use letters, digits and -'],
+    ['Host = "x"', "headers.Host: is set by the gateway; remove it"],
+    ['Content-Length = "1"', "headers.Content-Length: is set by the gateway; remove it"],
     [
       'a = "x\\ny"',
-      "headers.a: has a character that no header can carry; copy it again, without line ends",
+      "headers.a: contains a character that is not allowed in a header; copy it again, without line breaks",
     ],
-    ["a = 1", 'headers.a: is a whole number; write "env:NAME", or a text in quotes'],
-  ])("%s is refused", (line, what) => {
-    expect(problemsIn(`${zai}headers = { ${line} }`)).toEqual([`d.toml:4: upstreams.zai.${what}`]);
+    ["a = 1", 'headers.a: must be "env:NAME" or a string in quotes, got an integer'],
+  ])("set as %s is an error", (line, what) => {
+    expect(listProblems(`${zaiToml}headers = { ${line} }`)).toEqual([
+      `d.toml:4: upstreams.zai.${what}`,
+    ]);
   });
 
-  test("does not stand beside a key in the same one", () => {
+  test("cannot be the one that carries the key", () => {
     const line = 'headers = { Authorization = "Basic x" }\n';
-    expect(upstreamOf(read(zai + line), "zai").headers).toEqual({ authorization: "Basic x" });
-    expect(problemsIn(`${zai}${line}api_key = "k"`)).toEqual([
-      "d.toml:4: upstreams.zai.headers.Authorization: is the header of the key; keep one of the two",
+    expect(getUpstream(parseToml(zaiToml + line), "zai").headers).toEqual({
+      authorization: "Basic x",
+    });
+    expect(listProblems(`${zaiToml}${line}api_key = "k"`)).toEqual([
+      "d.toml:4: upstreams.zai.headers.Authorization: already carries api_key; remove one of them",
     ]);
     expect(
-      upstreamOf(read(`${zai}${line}api_key = "k"\napi_key_header = "api-key"`), "zai").headers,
+      getUpstream(parseToml(`${zaiToml}${line}api_key = "k"\napi_key_header = "api-key"`), "zai")
+        .headers,
     ).toEqual({
       authorization: "Basic x",
     });
   });
 
-  test("whose variable is not set is not sent, with a warning", () => {
-    const config = read(`${zai}headers = { x-a = "env:A", x-b = "env:B" }`, { B: "b" });
-    expect(upstreamOf(config, "zai").headers).toEqual({ "x-b": "b" });
+  test("whose variable is not set is omitted with a warning", () => {
+    const config = parseToml(`${zaiToml}headers = { x-a = "env:A", x-b = "env:B" }`, { B: "b" });
+    expect(getUpstream(config, "zai").headers).toEqual({ "x-b": "b" });
     expect(config.warnings).toEqual([
       "d.toml:4: upstreams.zai.headers.x-a: the environment variable A is not set; the header is not sent",
     ]);
   });
 
-  test("for the key has the name of a header", () => {
-    expect(problemsIn(`${zai}api_key_header = "api key"`)).toEqual([
-      "d.toml:4: upstreams.zai.api_key_header: is no header for a key; write api-key, for example",
+  test("for the key must be a valid header name", () => {
+    expect(listProblems(`${zaiToml}api_key_header = "api key"`)).toEqual([
+      "d.toml:4: upstreams.zai.api_key_header: invalid header for a key; use a name such as api-key",
     ]);
   });
 });
 
 describe("a profile", () => {
-  test("is found by any of its names; without one it is generic", () => {
-    expect(upstreamOf(read(zai), "zai").profile).toEqual(genericProfile);
-    const written = (name: string) => upstreamOf(read(`${zai}profile = "${name}"`), "zai").profile;
-    for (const name of profileNames) {
+  test("is found by any of its names; the default is generic", () => {
+    expect(getUpstream(parseToml(zaiToml), "zai").profile).toEqual(genericProfile);
+    const written = (name: string) =>
+      getUpstream(parseToml(`${zaiToml}profile = "${name}"`), "zai").profile;
+    for (const name of providerProfileNames) {
       expect(written(name).name).toBe(name);
-      expect(written(name.toUpperCase())).toEqual(profileNamed(name));
+      expect(written(name.toUpperCase())).toEqual(findProviderProfile(name));
     }
     const others = { Moonshot: "kimi", "Z.AI": "glm", "azure openai": "azure", default: "generic" };
     for (const [name, meant] of Object.entries(others))
-      expect(written(name)).toEqual(profileNamed(meant));
+      expect(written(name)).toEqual(findProviderProfile(meant));
   });
 
-  test("that nobody wrote down is refused with the nearest", () => {
-    expect(problemsIn(`${zai}profile = "deepsek"`)).toEqual([
-      "d.toml:4: upstreams.zai.profile: is no known profile; did you mean deepseek?",
+  test("that does not exist is an error with a suggestion", () => {
+    expect(listProblems(`${zaiToml}profile = "deepsek"`)).toEqual([
+      "d.toml:4: upstreams.zai.profile: unknown profile (did you mean deepseek?)",
     ]);
-    expect(problemsIn(`${zai}profile = "acme"`)).toEqual([
+    expect(listProblems(`${zaiToml}profile = "acme"`)).toEqual([
       expect.stringMatching(
-        /^d\.toml:4: upstreams\.zai\.profile: is no known profile; known are generic, openai, /,
+        /^d\.toml:4: upstreams\.zai\.profile: unknown profile; known profiles: generic, openai, /,
       ),
     ]);
   });
 
-  test("has flags, each under its name in snake case and in the words of docs/profiles.md", () => {
-    const page = readFileSync(new URL("../../../docs/profiles.md", import.meta.url), "utf8");
-    const rows = [...page.matchAll(/^\| `(\w+)` +\| ([^|]+) \| /gm)];
+  test("has the flags and values of docs/reference/profiles.md, with names in snake case", () => {
+    const page = readFileSync(
+      new URL("../../../docs/reference/profiles.md", import.meta.url),
+      "utf8",
+    );
+    const rows = [...page.matchAll(/^\| `(\w+)` +\| ([^|]+) \|/gm)];
     const documented = new Map(
       rows.map(([, name, values = ""]) => [
         name,
@@ -226,20 +238,20 @@ describe("a profile", () => {
     );
     for (const [name, flag] of Object.entries(profileFlags)) {
       const plain = flag.type === "boolean" ? ["true", "false"] : [];
-      const words = new Set<string>("words" in flag ? flag.words : plain);
+      const words = new Set<string>("values" in flag ? flag.values : plain);
       expect([name, documented.get(name)]).toEqual([name, words]);
     }
   });
 
-  test("takes a flag over, and adds to lists", () => {
+  test("is overridden by flags; lists are extended", () => {
     const flags = `[upstreams.zai.flags]
       tool_choice = "any"
       efforts = "any"
       dropped_parameters = ["seed"]
       extra_body = { top_k = 20, stop = ["a"] }
     `;
-    expect(upstreamOf(read(`${zai}profile = "glm"\n${flags}`), "zai").profile).toEqual({
-      ...profileNamed("glm"),
+    expect(getUpstream(parseToml(`${zaiToml}profile = "glm"\n${flags}`), "zai").profile).toEqual({
+      ...findProviderProfile("glm"),
       toolChoice: "any",
       efforts: "any",
       droppedParameters: ["frequency_penalty", "presence_penalty", "seed"],
@@ -248,27 +260,30 @@ describe("a profile", () => {
   });
 
   test.each([
-    ["toolChoice = 'any'", "toolChoice: is no setting; did you mean tool_choice?"],
-    ["starts_inside = true", "starts_inside: is no setting; did you mean starts_inside_think?"],
+    ["toolChoice = 'any'", "unknown setting toolChoice (did you mean tool_choice?)"],
+    ["starts_inside = true", "unknown setting starts_inside (did you mean starts_inside_think?)"],
     [
       "leaked_calls = ['hermse']",
-      'leaked_calls[0]: is none of its words; write one of "hermes", "qwen-xml", "kimi"; did you mean hermes?',
+      'leaked_calls[0]: must be one of "hermes", "qwen-xml", "kimi" (did you mean hermes?)',
     ],
-    ["efforts = 'some'", 'efforts: is none of its words; write one of "any", or a list of texts'],
-    ["think_tags = 1", "think_tags: is a whole number; write true or false"],
-    ["extra_body = { a = [nan] }", "extra_body.a[0]: JSON has no such value; write a text"],
+    ["efforts = 'some'", 'efforts: must be "any", or a list of strings'],
+    ["think_tags = 1", "think_tags: must be true or false, got an integer"],
+    [
+      "extra_body = { a = [nan] }",
+      "extra_body.a[0]: must be a JSON value, not a date, inf or nan; write it as a string",
+    ],
     [
       "extra_body = { a = { b = 1979-05-27 } }",
-      "extra_body.a.b: JSON has no such value; write a text",
+      "extra_body.a.b: must be a JSON value, not a date, inf or nan; write it as a string",
     ],
-  ])("does not take the flag %s", (line, what) => {
-    expect(problemsIn(`${zai}flags = { ${line} }`)).toEqual([
-      `d.toml:4: upstreams.zai.flags.${what}`,
+  ])("rejects the flag %s", (line, what) => {
+    expect(listProblems(`${zaiToml}flags = { ${line} }`)).toEqual([
+      formatProblem(4, "upstreams.zai.flags", what),
     ]);
   });
 });
 
-test("a literal secret is in no message, wherever it was written by mistake", () => {
+test("no message contains a literal secret, wherever it was written", () => {
   const secret = "sk-live-31415926535897932384";
   const places = [
     `api_key = ["${secret}"]`,
@@ -291,16 +306,26 @@ test("a literal secret is in no message, wherever it was written by mistake", ()
     `api_key = '${secret}' x`,
   ];
   for (const line of places) {
-    const found = problemsIn(`[upstreams.a]\n${line}\n`).join("\n");
-    expect(found).not.toBe("");
-    expect(found).not.toContain(secret);
-    expect(found).not.toContain("gsk_");
+    const problems = listProblems(`[upstreams.a]\n${line}\n`).join("\n");
+    expect(problems).not.toBe("");
+    expect(problems).not.toContain(secret);
+    expect(problems).not.toContain("gsk_");
   }
   for (const toml of [
     `server.tokens = "${secret}"`,
     `server.tokens = ["${secret} ${secret}"]`,
     `server.host = "${secret}!"`,
   ]) {
-    expect(problemsIn(toml).join("\n")).not.toContain(secret);
+    expect(listProblems(toml).join("\n")).not.toContain(secret);
   }
+});
+
+test('speaks = "auto" starts with Chat and detects the API', () => {
+  const speak = (speaks: string) => {
+    const toml = `[upstreams.up]\nbase_url = "http://127.0.0.1:8000/v1"\nspeaks = "${speaks}"\n`;
+    const { speaks: first, detectsApi } = getUpstream(parseToml(toml), "up");
+    return [first, detectsApi];
+  };
+  expect(speak("auto")).toEqual(["chat", true]);
+  expect(speak("responses")).toEqual(["responses", false]);
 });

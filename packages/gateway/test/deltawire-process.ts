@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach } from "vitest";
 
-const main = fileURLToPath(new URL("../src/main.ts", import.meta.url));
+const mainFile = fileURLToPath(new URL("../src/main.ts", import.meta.url));
 const children = new Set<ChildProcess>();
 const folders: string[] = [];
 
@@ -15,17 +15,17 @@ afterEach(() => {
   for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true });
 });
 
-export interface Running {
+export interface DeltawireProcess {
   child: ChildProcess;
   stdout(): string;
   stderr(): string;
   /** Its exit code, or the signal that ended it. */
   ended: Promise<number | NodeJS.Signals | null>;
-  /** Where it listens, once it says so; fails if it ends before. */
+  /** Its URL, once it is printed. Rejects if the process ends before. */
   url: Promise<string>;
 }
 
-/** A folder of its own for a configuration, a home and data; removed after the test. */
+/** Creates a folder for a configuration, a home and data, which is removed after the test. */
 export function temporaryFolder(toml?: string, name = "deltawire.toml"): string {
   const folder = mkdtempSync(join(tmpdir(), "deltawire-cli-"));
   folders.push(folder);
@@ -33,8 +33,8 @@ export function temporaryFolder(toml?: string, name = "deltawire.toml"): string 
   return folder;
 }
 
-/** The command as a user runs it, in that folder and with no more of the environment than is given. */
-export function deltawire(
+/** Runs the command as a user does, in that folder and only with the given environment variables. */
+export function startDeltawire(
   args: readonly string[],
   {
     cwd,
@@ -45,14 +45,14 @@ export function deltawire(
   }: {
     cwd: string;
     env?: Record<string, string>;
-    /** Descriptors of files instead of pipes. */
+    /** File descriptors instead of pipes. */
     stdout?: "pipe" | number;
     stderr?: "pipe" | number;
-    /** Runs it: `["sh", "-c", 'ulimit -n 99; exec "$@"', "sh"]`. */
+    /** The command that runs it: `["sh", "-c", 'ulimit -n 99; exec "$@"', "sh"]`. */
     command?: readonly string[];
   },
-): Running {
-  const node = [process.execPath, "--conditions=@deltawire/source", main, ...args];
+): DeltawireProcess {
+  const node = [process.execPath, "--conditions=@deltawire/source", mainFile, ...args];
   const [program = "", ...rest] = [...command, ...node];
   const child: ChildProcess = spawn(program, rest, {
     cwd,
@@ -62,24 +62,24 @@ export function deltawire(
   children.add(child);
   let out = "";
   let err = "";
-  let say = (_url: string): void => undefined;
-  let give = (_error: Error): void => undefined;
+  let resolveUrl = (_url: string): void => undefined;
+  let rejectUrl = (_error: Error): void => undefined;
   const url = new Promise<string>((resolve, reject) => {
-    say = resolve;
-    give = reject;
+    resolveUrl = resolve;
+    rejectUrl = reject;
   });
   url.catch(() => undefined);
-  child.stdout?.on("data", (piece) => {
-    out += String(piece);
-    // The address may come in two pieces: it is complete when something follows it.
-    const found = /http:\/\/[\w.:[\]]+(?=[^\w.:[\]])/.exec(out)?.[0];
-    if (found !== undefined) say(found);
+  child.stdout?.on("data", (chunk) => {
+    out += String(chunk);
+    // The URL may come in two chunks: it is complete when something follows it.
+    const address = /http:\/\/[\w.:[\]]+(?=[^\w.:[\]])/.exec(out)?.[0];
+    if (address !== undefined) resolveUrl(address);
   });
-  child.stderr?.on("data", (piece) => (err += String(piece)));
+  child.stderr?.on("data", (chunk) => (err += String(chunk)));
   const ended = new Promise<number | NodeJS.Signals | null>((resolve) => {
     child.on("close", (code, signal) => {
       children.delete(child);
-      give(new Error(`it ended with ${String(code ?? signal)}: ${err}`));
+      rejectUrl(new Error(`it ended with ${String(code ?? signal)}: ${err}`));
       resolve(code ?? signal);
     });
   });

@@ -1,35 +1,35 @@
 import { describe, expect, test, vi } from "vitest";
-import { deltawire, temporaryFolder, type Running } from "./deltawire-process.ts";
-import { connection } from "./raw-http.ts";
-import { upstreamToml } from "./running-gateway.ts";
-import { anUpstream, hello, helloChat, pause, until } from "./scene.ts";
-import { beginStream, chunk, event, type Script } from "./scripted-upstream.ts";
+import { startDeltawire, temporaryFolder, type DeltawireProcess } from "./deltawire-process.ts";
+import { openConnection } from "./raw-http.ts";
+import { upstreamToml } from "./test-gateway.ts";
+import { testUpstream, hello, helloChat, sleep, waitUntil } from "./gateway-fixture.ts";
+import { beginStream, chatChunk, formatEvent, type UpstreamScript } from "./scripted-upstream.ts";
 
-// Processes are started, and the machine may be busy.
+// Processes are started, which takes long on a busy machine.
 vi.setConfig({ testTimeout: 60_000 });
 
-/** Begins a stream and ends it when it is told to. */
-function heldStream(): { script: Script; finish: () => void } {
+/** An upstream that starts a stream and ends it on request. */
+function heldStream(): { script: UpstreamScript; finish: () => void } {
   let finish = (): void => undefined;
-  const told = new Promise<void>((resolve) => (finish = resolve));
+  const canFinish = new Promise<void>((resolve) => (finish = resolve));
   return {
     finish: () => finish(),
     async script(_request, response) {
       beginStream(response);
-      response.write(event(chunk({ content: "Hi" })));
-      await told;
-      response.end(event(chunk({}, "stop")) + event("[DONE]"));
+      response.write(formatEvent(chatChunk({ content: "Hi" })));
+      await canFinish;
+      response.end(formatEvent(chatChunk({}, "stop")) + formatEvent("[DONE]"));
     },
   };
 }
 
 async function start(drainSeconds: number) {
   const { script, finish } = heldStream();
-  const upstream = await anUpstream(script);
+  const upstream = await testUpstream(script);
   const cwd = temporaryFolder(
     `[server]\nport = 0\ndrain_seconds = ${drainSeconds}\n${upstreamToml("up", upstream.url, { api_key: "key-of-the-upstream" })}`,
   );
-  const gateway = deltawire(["--json"], { cwd });
+  const gateway = startDeltawire(["--json"], { cwd });
   const url = await gateway.url;
   return { gateway, url, upstream, finish };
 }
@@ -39,34 +39,34 @@ const post = (url: string, body: object): string => {
   return `POST ${url} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(text)}\r\n\r\n${text}`;
 };
 
-/** An open stream on a socket of its own. */
+/** Opens a stream on a separate socket. */
 async function openStream(url: string) {
-  const client = await connection(url);
+  const client = await openConnection(url);
   client.socket.write(post("/v1/responses", hello));
-  await until("the stream has begun", () => client.received().includes("output_text.delta"));
+  await waitUntil("the stream has begun", () => client.received().includes("output_text.delta"));
   return client;
 }
 
-async function stopping(gateway: Running, url: string): Promise<void> {
+async function waitUntilDraining(gateway: DeltawireProcess, url: string): Promise<void> {
   gateway.child.kill("SIGTERM");
   const end = Date.now() + 30_000;
   while (Date.now() < end) {
-    const refused = await fetch(`${url}/readyz`).then(
+    const rejected = await fetch(`${url}/readyz`).then(
       ({ status }) => status === 503,
       () => true,
     );
-    if (refused) return;
-    await pause(5);
+    if (rejected) return;
+    await sleep(5);
   }
-  throw new Error("it takes requests though it was told to stop");
+  throw new Error("the gateway still accepts requests while it drains");
 }
 
 describe("after SIGTERM", () => {
-  test("an open stream finishes, and then the process ends with 0", async () => {
+  test("an open stream finishes, and then the process exits with 0", async () => {
     const { gateway, url, finish } = await start(20);
     const stream = await openStream(url);
-    await stopping(gateway, url);
-    await pause(50);
+    await waitUntilDraining(gateway, url);
+    await sleep(50);
     expect(stream.received()).not.toContain("response.completed");
     finish();
     await stream.ended;
@@ -75,15 +75,15 @@ describe("after SIGTERM", () => {
     expect(gateway.stderr()).not.toContain("key-of-the-upstream");
   });
 
-  test("no new stream begins, not even on a connection that is open", async () => {
+  test("new streams are rejected, even on an open connection", async () => {
     const { gateway, url, upstream, finish } = await start(20);
     const stream = await openStream(url);
-    await stopping(gateway, url);
-    const refused = await fetch(`${url}/healthz`).catch((error: unknown) => error);
-    expect(refused).toBeInstanceOf(TypeError);
+    await waitUntilDraining(gateway, url);
+    const rejected = await fetch(`${url}/healthz`).catch((error: unknown) => error);
+    expect(rejected).toBeInstanceOf(TypeError);
     stream.socket.write(post("/v1/chat/completions", helloChat));
     stream.socket.write("GET /readyz HTTP/1.1\r\nhost: localhost\r\n\r\n");
-    await pause(100);
+    await sleep(100);
     finish();
     await gateway.ended;
     const statuses = [...stream.received().matchAll(/^HTTP\/1\.1 (\d+)/gm)].map(
@@ -96,49 +96,49 @@ describe("after SIGTERM", () => {
     expect(upstream.requests).toHaveLength(1);
   });
 
-  test("what does not end within the limit is ended, not as complete, and the upstream is freed", async () => {
+  test("streams beyond the time limit are ended as incomplete, and their upstream requests are aborted", async () => {
     const { gateway, url, upstream } = await start(0.3);
     const stream = await openStream(url);
-    const began = performance.now();
+    const startedAt = performance.now();
     gateway.child.kill("SIGTERM");
     await stream.ended;
-    expect(performance.now() - began).toBeGreaterThan(250);
+    expect(performance.now() - startedAt).toBeGreaterThan(250);
     expect(await gateway.ended).toBe(0);
-    expect(performance.now() - began).toBeLessThan(10_000);
+    expect(performance.now() - startedAt).toBeLessThan(10_000);
     expect(stream.received()).not.toContain("response.completed");
     await upstream.requests[0]?.closed;
   });
 
-  test("nothing is waited for where nothing runs, however many connections are kept open", async () => {
+  test("the process exits immediately if nothing is running, with any number of idle connections", async () => {
     const { gateway, url } = await start(20);
     expect((await fetch(`${url}/healthz`)).status).toBe(200);
-    const idle = await connection(url);
-    const began = performance.now();
+    const idle = await openConnection(url);
+    const startedAt = performance.now();
     gateway.child.kill("SIGTERM");
     expect(await gateway.ended).toBe(0);
-    // Streams would have twenty seconds.
-    expect(performance.now() - began).toBeLessThan(10_000);
+    // Streams would get twenty seconds.
+    expect(performance.now() - startedAt).toBeLessThan(10_000);
     await idle.ended;
   });
 
   test.each([
     ["SIGTERM", 143],
     ["SIGINT", 130],
-  ] as const)("a second signal, %s, ends it at once with %i", async (signal, code) => {
+  ] as const)("a second signal, %s, exits immediately with %i", async (signal, code) => {
     const { gateway, url } = await start(20);
     const stream = await openStream(url);
-    await stopping(gateway, url);
+    await waitUntilDraining(gateway, url);
     gateway.child.kill(signal);
     expect(await gateway.ended).toBe(code);
     await stream.ended;
   });
 });
 
-test("SIGINT drains as SIGTERM does", async () => {
+test("SIGINT drains like SIGTERM", async () => {
   const { gateway, url, finish } = await start(20);
   const stream = await openStream(url);
   gateway.child.kill("SIGINT");
-  await pause(50);
+  await sleep(50);
   finish();
   await stream.ended;
   expect(stream.received()).toContain("response.completed");

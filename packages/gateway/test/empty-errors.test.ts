@@ -1,8 +1,8 @@
 import type { JsonValue } from "@deltawire/wire";
 import { describe, expect, test } from "vitest";
-import { hello, helloChat, scene } from "./scene.ts";
-import { beginStream, chunk, event } from "./scripted-upstream.ts";
-import { namedEvent, sendJson, streamed, wholeReply } from "./wire-replies.ts";
+import { hello, helloChat, gatewayFixture } from "./gateway-fixture.ts";
+import { beginStream, chatChunk, formatEvent } from "./scripted-upstream.ts";
+import { formatNamedEvent, sendJson, formatStream, buildReply } from "./wire-replies.ts";
 
 const empty: JsonValue[] = ["", " ", false, 0, null, {}, [], { code: 0, message: "" }, [null]];
 const meaningful: JsonValue[] = ["broken", true, 7, { message: "broken" }, ["broken"], { code: 1 }];
@@ -13,33 +13,33 @@ const wires = [
   ["responses", "/responses"],
 ] as const;
 
-/** A good reply with this value in every place in which an error could stand. */
-async function replies(
+/** Requests a good reply that has this value wherever an error may be, several times. Returns the last reply. */
+async function requestRepeatedly(
   speaks: "chat" | "responses",
   path: string,
   error: JsonValue,
   stream: boolean,
 ): Promise<{ status: number; text: string; circuit: string | undefined }> {
-  const { gateway } = await scene(
+  const { gateway } = await gatewayFixture(
     ({ body }, response) => {
       if (body["stream"] !== true) {
-        const whole = wholeReply(speaks, { text: ["Good", "bye"] });
-        return sendJson(response, { ...whole, error });
+        const goodReply = buildReply(speaks, { text: ["Good", "bye"] });
+        return sendJson(response, { ...goodReply, error });
       }
       beginStream(response);
       if (speaks === "chat") {
         for (const content of ["Good", "bye"]) {
-          const { choices, ...rest } = chunk({ content });
+          const { choices, ...rest } = chatChunk({ content });
           const [choice] = choices as object[];
-          response.write(event({ error, ...rest, choices: [{ ...choice, error }] }));
+          response.write(formatEvent({ error, ...rest, choices: [{ ...choice, error }] }));
         }
-        response.write(event({ ...chunk({}, "stop"), error }));
-        return void response.end(event("[DONE]"));
+        response.write(formatEvent({ ...chatChunk({}, "stop"), error }));
+        return void response.end(formatEvent("[DONE]"));
       }
-      for (const text of streamed("responses", { text: ["Good", "bye"] })) {
+      for (const text of formatStream("responses", { text: ["Good", "bye"] })) {
         const data = JSON.parse(text.slice(text.indexOf("data: ") + 6)) as { response?: object };
         const within = data.response === undefined ? {} : { response: { ...data.response, error } };
-        response.write(namedEvent({ ...data, error, ...within } as never));
+        response.write(formatNamedEvent({ ...data, error, ...within } as never));
       }
       response.end();
     },
@@ -55,10 +55,10 @@ async function replies(
   return { ...last, circuit: gateway.relay.upstreams.get("up")?.health.state };
 }
 
-describe.each(wires)("a %s upstream, asked on %s", (speaks, path) => {
-  test.each(empty)("an error of %j beside a good answer is none", async (error) => {
+describe.each(wires)("a %s upstream, requested on %s", (speaks, path) => {
+  test.each(empty)("an error of %j in a good reply is ignored", async (error) => {
     for (const stream of [true, false]) {
-      const { status, text, circuit } = await replies(speaks, path, error, stream);
+      const { status, text, circuit } = await requestRepeatedly(speaks, path, error, stream);
       expect([status, circuit]).toEqual([200, "closed"]);
       expect(text).toMatch(stream ? /Good[^]*bye[^]*(?:\[DONE\]|response\.completed)/ : /Goodbye/);
       expect(text).not.toMatch(/response\.failed|"error":(?!null)/);
@@ -66,20 +66,20 @@ describe.each(wires)("a %s upstream, asked on %s", (speaks, path) => {
   });
 });
 
-describe.each(wires.slice(0, 2))("a %s upstream, asked on %s", (speaks, path) => {
-  test.each(meaningful)("an error of %j is one", async (error) => {
-    const { text } = await replies(speaks, path, error, true);
+describe.each(wires.slice(0, 2))("a %s upstream, requested on %s", (speaks, path) => {
+  test.each(meaningful)("an error of %j makes the reply fail", async (error) => {
+    const { text } = await requestRepeatedly(speaks, path, error, true);
     expect(text).toMatch(/"error":\s*[{"]|response\.failed/);
   });
 });
 
 test.each([{}, [], { message: "" }])(
-  "a chunk that is nothing but an error of %j is one",
+  "a chunk that contains only an error of %j makes the request fail",
   async (error) => {
-    const { gateway } = await scene(
+    const { gateway } = await gatewayFixture(
       (_request, response) => {
         beginStream(response);
-        response.end(event({ error }));
+        response.end(formatEvent({ error }));
       },
       { upstream: { retries: 0 } },
     );

@@ -1,9 +1,15 @@
 import type { JsonObject } from "@deltawire/wire";
 import { describe, expect, test } from "vitest";
-import { eventsOf, upstreamToml } from "./running-gateway.ts";
-import { aGateway, anUpstream, hello, scene } from "./scene.ts";
-import { beginStream, chunk, event, says, type Received } from "./scripted-upstream.ts";
-import { answers } from "./wire-replies.ts";
+import { readEvents, upstreamToml } from "./test-gateway.ts";
+import { testGateway, testUpstream, hello, gatewayFixture } from "./gateway-fixture.ts";
+import {
+  beginStream,
+  chatChunk,
+  formatEvent,
+  streamText,
+  type ReceivedRequest,
+} from "./scripted-upstream.ts";
+import { sendReply } from "./wire-replies.ts";
 
 const tools = [{ type: "function", name: "look", parameters: { type: "object" } }];
 const call = {
@@ -16,28 +22,31 @@ const question = { role: "user", content: "Look!" };
 const output = { type: "function_call_output", call_id: "call_look01", output: "a wall" };
 const first = { ...hello, input: [question], tools, include: ["reasoning.encrypted_content"] };
 
+const sealingServer =
+  '[server]\nport = 0\nsealing_key = "a-key-for-tests-of-32-characters-or-more"\n';
+
 type Item = JsonObject & { type: string; encrypted_content?: string };
 
-/** The items that a client has to send back on its next turn. */
-async function itemsOf(response: Response): Promise<Item[]> {
-  const last = (await eventsOf(response)).at(-1)?.["response"] as { output: Item[] };
+/** Returns the items that a client has to send back in its next turn. */
+async function readOutputItems(response: Response): Promise<Item[]> {
+  const last = (await readEvents(response)).at(-1)?.["response"] as { output: Item[] };
   return last.output;
 }
 
-/** Thinks and calls on the first turn, and speaks on the next. */
-function thinker(thoughts: JsonObject[]) {
-  return ({ body }: Received, response: Parameters<typeof says>[0]): void => {
+/** An upstream that sends reasoning and a call in the first turn, and text in the next. */
+function reasoningUpstream(thoughts: JsonObject[]) {
+  return ({ body }: ReceivedRequest, response: Parameters<typeof streamText>[0]): void => {
     const messages = body["messages"] as { role: string }[];
-    if (messages.some(({ role }) => role === "tool")) return says(response, "A wall.");
+    if (messages.some(({ role }) => role === "tool")) return streamText(response, "A wall.");
     beginStream(response);
-    for (const thought of thoughts) response.write(event(chunk(thought)));
-    response.write(event(chunk({ tool_calls: [call] })));
-    response.write(event(chunk({}, "tool_calls")));
-    response.end(event("[DONE]"));
+    for (const thought of thoughts) response.write(formatEvent(chatChunk(thought)));
+    response.write(formatEvent(chatChunk({ tool_calls: [call] })));
+    response.write(formatEvent(chatChunk({}, "tool_calls")));
+    response.end(formatEvent("[DONE]"));
   };
 }
 
-const assistantOf = (received: Received | undefined): JsonObject | undefined =>
+const findAssistantMessage = (received: ReceivedRequest | undefined): JsonObject | undefined =>
   ((received?.body["messages"] ?? []) as JsonObject[]).find(({ role }) => role === "assistant");
 
 const deepseek = [{ reasoning_content: "I should " }, { reasoning_content: "look." }];
@@ -60,11 +69,13 @@ const signed = [
 const openrouter = [{ reasoning: "I should look.", reasoning_details: signed }];
 
 describe("reasoning", () => {
-  test("goes out as a summary, with an envelope that shows nothing of it", async () => {
-    const { gateway } = await scene(thinker(openrouter), { upstream: { profile: "openrouter" } });
+  test("is sent as a summary and as an encrypted envelope", async () => {
+    const { gateway } = await gatewayFixture(reasoningUpstream(openrouter), {
+      upstream: { profile: "openrouter" },
+    });
     const response = await gateway.post("/responses", first);
     const text = await response.clone().text();
-    const [reasoning] = await itemsOf(response);
+    const [reasoning] = await readOutputItems(response);
     expect(reasoning).toMatchObject({
       type: "reasoning",
       summary: [{ type: "summary_text", text: "I should look." }],
@@ -74,56 +85,92 @@ describe("reasoning", () => {
     expect(text).not.toMatch(/sig-0123456789|opaque-0123456789/);
   });
 
-  test("comes back to an upstream that wants it, as reasoning_content", async () => {
-    const { gateway, upstream } = await scene(thinker(deepseek), {
+  test("is sent back as reasoning_content to an upstream that requires it", async () => {
+    const { gateway, upstream } = await gatewayFixture(reasoningUpstream(deepseek), {
       upstream: { profile: "deepseek" },
     });
-    const items = await itemsOf(await gateway.post("/responses", first));
+    const items = await readOutputItems(await gateway.post("/responses", first));
     await gateway.post("/responses", { ...first, input: [question, ...items, output] });
-    expect(assistantOf(upstream.requests[1])).toMatchObject({
+    expect(findAssistantMessage(upstream.requests[1])).toMatchObject({
       reasoning_content: "I should look.",
       tool_calls: [{ id: "call_look01" }],
     });
   });
 
-  test("comes back with its signatures, as reasoning_details", async () => {
-    const { gateway, upstream } = await scene(thinker(openrouter), {
+  test("is sent back with its signatures, as reasoning_details", async () => {
+    const { gateway, upstream } = await gatewayFixture(reasoningUpstream(openrouter), {
       upstream: { profile: "openrouter" },
     });
-    const items = await itemsOf(await gateway.post("/responses", first));
+    const items = await readOutputItems(await gateway.post("/responses", first));
     await gateway.post("/responses", { ...first, input: [question, ...items, output] });
-    expect(assistantOf(upstream.requests[1])?.["reasoning_details"]).toEqual(signed);
+    expect(findAssistantMessage(upstream.requests[1])?.["reasoning_details"]).toEqual(signed);
   });
 
-  test("comes back also after the client has changed its words: the envelope has the real ones", async () => {
-    const { gateway, upstream } = await scene(thinker(openrouter), {
+  test("is sent back unchanged from the envelope even if the client changed the summary", async () => {
+    const { gateway, upstream } = await gatewayFixture(reasoningUpstream(openrouter), {
       upstream: { profile: "openrouter" },
     });
-    const items = await itemsOf(await gateway.post("/responses", first));
+    const items = await readOutputItems(await gateway.post("/responses", first));
     const input = items.map((item) =>
       item.type === "reasoning" ? { ...item, summary: [] } : item,
     );
     await gateway.post("/responses", { ...first, input: [question, ...input, output] });
-    expect(assistantOf(upstream.requests[1])?.["reasoning_details"]).toEqual(signed);
+    expect(findAssistantMessage(upstream.requests[1])?.["reasoning_details"]).toEqual(signed);
   });
 
   test.each([
     ["deepseek", deepseek, { reasoning_content: "I should look." }],
     ["openrouter", openrouter, { reasoning_details: signed }],
   ] as const)(
-    "that a client lost is found again by the call, for %s",
-    async (profile, thoughts, back) => {
-      const { gateway, upstream } = await scene(thinker([...thoughts]), { upstream: { profile } });
-      const items = await itemsOf(await gateway.post("/responses", first));
+    "that a client does not send back is looked up by the call id, for %s",
+    async (profile, thoughts, expectedFields) => {
+      const { gateway, upstream } = await gatewayFixture(reasoningUpstream([...thoughts]), {
+        upstream: { profile },
+      });
+      const items = await readOutputItems(await gateway.post("/responses", first));
       const input = items.filter(({ type }) => type !== "reasoning");
       await gateway.post("/responses", { ...first, input: [question, ...input, output] });
-      expect(assistantOf(upstream.requests[1])).toMatchObject(back);
+      expect(findAssistantMessage(upstream.requests[1])).toMatchObject(expectedFields);
     },
   );
 
-  test("is not sent to an upstream that has no use for it", async () => {
-    const { gateway, upstream } = await scene(thinker(deepseek));
-    const items = await itemsOf(await gateway.post("/responses", first));
+  test("that is plain text survives a restart, for clients that return only encrypted reasoning", async () => {
+    const one = await gatewayFixture(reasoningUpstream(deepseek), {
+      toml: sealingServer,
+      upstream: { profile: "deepseek" },
+    });
+    const items = await readOutputItems(await one.gateway.post("/responses", first));
+    const [reasoning] = items;
+    expect(reasoning?.encrypted_content).toMatch(/^dw1\./);
+    const restarted = await testGateway(
+      `${sealingServer}${upstreamToml("up", one.upstream.url, { profile: "deepseek" })}`,
+    );
+    const input = [question, { ...reasoning, summary: [] }, ...items.slice(1), output];
+    await restarted.post("/responses", { ...first, input });
+    expect(findAssistantMessage(one.upstream.requests[1])).toMatchObject({
+      reasoning_content: "I should look.",
+      tool_calls: [{ id: "call_look01" }],
+    });
+  });
+
+  test("that is plain text is not sealed for Codex, and only if the client requests it", async () => {
+    const { gateway } = await gatewayFixture(reasoningUpstream(deepseek), {
+      upstream: { profile: "deepseek" },
+    });
+    const codex = { headers: { originator: "codex_cli_rs" } };
+    for (const [body, options] of [
+      [first, codex],
+      [{ ...first, include: [] }, {}],
+    ] as const) {
+      const [reasoning] = await readOutputItems(await gateway.post("/responses", body, options));
+      expect(reasoning).toMatchObject({ summary: [{ text: "I should look." }] });
+      expect(reasoning?.encrypted_content).toBeUndefined();
+    }
+  });
+
+  test("is not sent to an upstream that does not accept it", async () => {
+    const { gateway, upstream } = await gatewayFixture(reasoningUpstream(deepseek));
+    const items = await readOutputItems(await gateway.post("/responses", first));
     await gateway.post("/responses", { ...first, input: [question, ...items, output] });
     expect(JSON.stringify(upstream.requests[1]?.body)).not.toMatch(/I should look|dw1\./);
   });
@@ -137,8 +184,8 @@ describe("an envelope", () => {
     encrypted_content: envelope,
   });
 
-  test("of somebody else is dropped without an error", async () => {
-    const { gateway, upstream } = await scene(thinker(deepseek), {
+  test("of another provider is dropped without an error", async () => {
+    const { gateway, upstream } = await gatewayFixture(reasoningUpstream(deepseek), {
       upstream: { profile: "deepseek" },
     });
     const called = { type: "function_call", call_id: "call_other1", name: "look", arguments: "{}" };
@@ -151,21 +198,30 @@ describe("an envelope", () => {
     }
   });
 
-  test("of one upstream is nothing to another, and is not sent there", async () => {
-    const [a, b] = [await anUpstream(thinker(openrouter)), await anUpstream(thinker(openrouter))];
-    const gateway = await aGateway(
+  test("of one upstream is not sent to another", async () => {
+    const [a, b] = [
+      await testUpstream(reasoningUpstream(openrouter)),
+      await testUpstream(reasoningUpstream(openrouter)),
+    ];
+    const gateway = await testGateway(
       `${upstreamToml("a", a.url, { profile: "openrouter" })}${upstreamToml("b", b.url, { profile: "openrouter" })}`,
     );
-    const items = await itemsOf(await gateway.post("/responses", { ...first, model: "a/m" }));
+    const items = await readOutputItems(
+      await gateway.post("/responses", { ...first, model: "a/m" }),
+    );
     const next = { ...first, model: "b/m", input: [question, ...items, output] };
     expect((await gateway.post("/responses", next)).status).toBe(200);
     expect(JSON.stringify(b.requests[0]?.body)).not.toMatch(/sig-|opaque-|dw1\./);
   });
 
-  test("of another gateway, or from before its key was lost, is dropped too", async () => {
-    const one = await scene(thinker(openrouter), { upstream: { profile: "openrouter" } });
-    const items = await itemsOf(await one.gateway.post("/responses", first));
-    const gateway = await aGateway(upstreamToml("up", one.upstream.url, { profile: "openrouter" }));
+  test("of another gateway, or from before its key was replaced, is dropped too", async () => {
+    const one = await gatewayFixture(reasoningUpstream(openrouter), {
+      upstream: { profile: "openrouter" },
+    });
+    const items = await readOutputItems(await one.gateway.post("/responses", first));
+    const gateway = await testGateway(
+      upstreamToml("up", one.upstream.url, { profile: "openrouter" }),
+    );
     const next = { ...first, input: [question, ...items, output] };
     expect((await gateway.post("/responses", next)).status).toBe(200);
     expect(JSON.stringify(one.upstream.requests[1]?.body)).not.toMatch(/sig-|opaque-|dw1\./);
@@ -173,23 +229,28 @@ describe("an envelope", () => {
 
   test("never reaches a Responses upstream; its own sealed reasoning does", async () => {
     const [chat, responses] = [
-      await anUpstream(thinker(openrouter)),
-      await anUpstream(({ body }, response) =>
-        answers("responses", response, body, { text: ["Hi"] }),
+      await testUpstream(reasoningUpstream(openrouter)),
+      await testUpstream(({ body }, response) =>
+        sendReply("responses", response, body, { text: ["Hi"] }),
       ),
     ];
-    const gateway = await aGateway(
+    const gateway = await testGateway(
       `${upstreamToml("chat", chat.url, { profile: "openrouter" })}${upstreamToml("responses", responses.url, { speaks: "responses" })}`,
     );
-    const items = await itemsOf(await gateway.post("/responses", { ...first, model: "chat/m" }));
+    const items = await readOutputItems(
+      await gateway.post("/responses", { ...first, model: "chat/m" }),
+    );
     expect(JSON.stringify(items)).toContain("dw1.");
-    const theirs = { ...foreign("gAAAAABtheirs"), summary: [{ type: "summary_text", text: "hm" }] };
-    const said = {
+    const providerReasoning = {
+      ...foreign("gAAAAABtheirs"),
+      summary: [{ type: "summary_text", text: "hm" }],
+    };
+    const assistantMessage = {
       type: "message",
       role: "assistant",
       content: [{ type: "output_text", text: "Hm" }],
     };
-    const input = [question, theirs, said, question, ...items, output];
+    const input = [question, providerReasoning, assistantMessage, question, ...items, output];
     const response = await gateway.post("/responses", { ...first, model: "responses/m", input });
     expect(response.status).toBe(200);
     const sent = JSON.stringify(responses.requests[0]?.body);

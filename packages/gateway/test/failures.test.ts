@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { Problem, problemReply } from "../src/problem.ts";
-import { hello, helloChat, pause, scene, until } from "./scene.ts";
-import { eventsOf } from "./running-gateway.ts";
-import { beginStream, chunk, event, refuse, says } from "./scripted-upstream.ts";
+import { GatewayError, toErrorReply } from "../src/gateway-error.ts";
+import { hello, helloChat, sleep, gatewayFixture, waitUntil } from "./gateway-fixture.ts";
+import { readEvents } from "./test-gateway.ts";
+import { beginStream, chatChunk, formatEvent, sendError, streamText } from "./scripted-upstream.ts";
 
 const codex = { headers: { originator: "codex_exec" } };
 const overflow = {
@@ -13,11 +13,13 @@ const overflow = {
 };
 
 describe("a context that is too long", () => {
-  test("is response.failed with context_length_exceeded for a Responses stream", async () => {
-    const { gateway } = await scene((_request, response) => refuse(response, 400, overflow));
+  test("is response.failed with context_length_exceeded in a Responses stream", async () => {
+    const { gateway } = await gatewayFixture((_request, response) =>
+      sendError(response, 400, overflow),
+    );
     const response = await gateway.post("/responses", hello);
     expect(response.status).toBe(200);
-    const events = await eventsOf(response);
+    const events = await readEvents(response);
     expect(events.map(({ type }) => type)).toEqual([
       "response.created",
       "response.in_progress",
@@ -28,8 +30,10 @@ describe("a context that is too long", () => {
     });
   });
 
-  test("is a 400 in OpenAI's shape for everybody else", async () => {
-    const { gateway } = await scene((_request, response) => refuse(response, 400, overflow));
+  test("is a 400 in OpenAI's format for all other requests", async () => {
+    const { gateway } = await gatewayFixture((_request, response) =>
+      sendError(response, 400, overflow),
+    );
     for (const [path, body] of [
       ["/chat/completions", helloChat],
       ["/responses", { ...hello, stream: false }],
@@ -44,10 +48,10 @@ describe("a context that is too long", () => {
 });
 
 describe("an upstream's 429", () => {
-  test("is a 429 that carries Retry-After, the upstream's own where it has one", async () => {
-    const { gateway } = await scene(
+  test("stays a 429 with the upstream's Retry-After", async () => {
+    const { gateway } = await gatewayFixture(
       (_request, response) =>
-        refuse(response, 429, { message: "slow down" }, { "retry-after": "42" }),
+        sendError(response, 429, { message: "slow down" }, { "retry-after": "42" }),
       { upstream: { retries: 0 } },
     );
     const response = await gateway.post("/responses", hello, codex);
@@ -57,9 +61,9 @@ describe("an upstream's 429", () => {
     });
   });
 
-  test("has one also where the upstream says nothing, for Codex would give up", async () => {
-    const { gateway } = await scene(
-      (_request, response) => refuse(response, 429, { message: "no" }),
+  test("gets a Retry-After if the upstream sends none, because Codex would give up", async () => {
+    const { gateway } = await gatewayFixture(
+      (_request, response) => sendError(response, 429, { message: "no" }),
       {
         upstream: { retries: 0 },
       },
@@ -68,10 +72,12 @@ describe("an upstream's 429", () => {
     expect(Number(response.headers.get("retry-after"))).toBeGreaterThan(0);
   });
 
-  test("that means an empty purse is told to Codex in the stream, without an invitation to come back", async () => {
+  test("about an exhausted quota is sent to Codex in the stream, without Retry-After", async () => {
     const quota = { message: "You exceeded your current quota", code: "insufficient_quota" };
-    const { gateway, upstream } = await scene((_request, response) => refuse(response, 429, quota));
-    const events = await eventsOf(await gateway.post("/responses", hello, codex));
+    const { gateway, upstream } = await gatewayFixture((_request, response) =>
+      sendError(response, 429, quota),
+    );
+    const events = await readEvents(await gateway.post("/responses", hello, codex));
     expect(events.at(-1)).toMatchObject({ response: { error: { code: "insufficient_quota" } } });
     const plain = await gateway.post("/chat/completions", helloChat);
     expect([plain.status, plain.headers.get("retry-after")]).toEqual([429, null]);
@@ -79,10 +85,10 @@ describe("an upstream's 429", () => {
   });
 });
 
-describe("what goes wrong upstream", () => {
-  test("with a 500 is a 502 with the cause", async () => {
-    const { gateway } = await scene(
-      (_request, response) => refuse(response, 500, { message: "GPU on fire" }),
+describe("an upstream failure", () => {
+  test("with status 500 becomes a 502 with the cause", async () => {
+    const { gateway } = await gatewayFixture(
+      (_request, response) => sendError(response, 500, { message: "GPU on fire" }),
       {
         upstream: { retries: 0 },
       },
@@ -98,8 +104,8 @@ describe("what goes wrong upstream", () => {
     });
   });
 
-  test("with a proxy's page is a 502 that quotes it", async () => {
-    const { gateway } = await scene(
+  test("with a proxy's error page becomes a 502 that quotes it", async () => {
+    const { gateway } = await gatewayFixture(
       (_request, response) => {
         response.writeHead(502, { "content-type": "text/html" });
         response.end("<html>Bad Gateway</html>");
@@ -111,41 +117,43 @@ describe("what goes wrong upstream", () => {
     expect(await response.text()).toContain("Bad Gateway");
   });
 
-  test("when nobody listens is a 502 that names the upstream", async () => {
-    const { gateway, upstream } = await scene(() => undefined, { upstream: { retries: 0 } });
+  test("to connect becomes a 502 that names the upstream", async () => {
+    const { gateway, upstream } = await gatewayFixture(() => undefined, {
+      upstream: { retries: 0 },
+    });
     await upstream.close();
     const response = await gateway.post("/responses", hello);
     expect(response.status).toBe(502);
     expect(await response.json()).toMatchObject({
       error: {
         code: "upstream_unreachable",
-        message: `upstream "up" at ${upstream.url} cannot be reached: the connection was refused; is it running, and is the address right?`,
+        message: `upstream "up" at ${upstream.url} cannot be reached: connection refused; is it running, and is the address right?`,
       },
     });
   });
 
-  test("with a refused key names the variable to check", async () => {
-    const { gateway } = await scene(
+  test("with a rejected key names the variable to check", async () => {
+    const { gateway } = await gatewayFixture(
       (_request, response) =>
-        refuse(response, 401, { message: "Incorrect API key provided: sk-very-secret-key" }),
+        sendError(response, 401, { message: "Incorrect API key provided: sk-very-secret-key" }),
       { upstream: { api_key: "env:SOME_KEY" }, env: { SOME_KEY: "sk-very-secret-key" } },
     );
     const response = await gateway.post("/responses", hello);
     expect(response.status).toBe(401);
     const text = await response.text();
     expect(text).toContain("check SOME_KEY");
-    // It is not the client's own token that is wrong.
+    // The error must not say that the client's own token is wrong.
     expect(response.headers.get("www-authenticate")).toBeNull();
     expect(text).not.toContain("sk-very-secret-key");
   });
 
-  test("about a key stops Codex at once, with the message and no more tries", async () => {
+  test("about a key stops Codex immediately, with the message and without retries", async () => {
     for (const env of [{}, { SOME_KEY: "sk-very-secret-key" }]) {
-      const { gateway } = await scene(
-        (_request, response) => refuse(response, 401, { message: "who are you" }),
+      const { gateway } = await gatewayFixture(
+        (_request, response) => sendError(response, 401, { message: "who are you" }),
         { upstream: { api_key: "env:SOME_KEY" }, env },
       );
-      const events = await eventsOf(await gateway.post("/responses", hello, codex));
+      const events = await readEvents(await gateway.post("/responses", hello, codex));
       expect(events.at(-1)).toMatchObject({
         type: "response.failed",
         response: {
@@ -155,80 +163,85 @@ describe("what goes wrong upstream", () => {
     }
   });
 
-  test("because nobody listens stops Codex too, also while its circuit is open", async () => {
-    const { gateway, upstream } = await scene(() => undefined, { upstream: { retries: 0 } });
+  test("to connect stops Codex too, even while the upstream is paused", async () => {
+    const { gateway, upstream } = await gatewayFixture(() => undefined, {
+      upstream: { retries: 0 },
+    });
     await upstream.close();
     for (let round = 0; round < 7; round += 1) {
-      const events = await eventsOf(await gateway.post("/responses", hello, codex));
+      const events = await readEvents(await gateway.post("/responses", hello, codex));
       expect(events.at(-1)).toMatchObject({
         response: {
           error: {
             code: "invalid_prompt",
-            message: expect.stringContaining("the connection was refused"),
+            message: expect.stringContaining("connection refused"),
           },
         },
       });
     }
   });
 
-  test("because a key is not set says which, and asks nobody", async () => {
-    const { gateway, upstream } = await scene((_request, response) => says(response, "x"), {
-      upstream: { api_key: "env:SOME_KEY" },
-    });
+  test("because of an unset key names the variable and sends no request", async () => {
+    const { gateway, upstream } = await gatewayFixture(
+      (_request, response) => streamText(response, "x"),
+      {
+        upstream: { api_key: "env:SOME_KEY" },
+      },
+    );
     const response = await gateway.post("/responses", hello);
     expect(response.status).toBe(502);
     expect(await response.text()).toContain("set SOME_KEY");
     expect(upstream.requests).toHaveLength(0);
   });
 
-  test("inside a stream that has begun ends it as failed, with the provider's words", async () => {
-    const { gateway } = await scene(async (_request, response) => {
+  test("in the middle of a stream ends it as failed, with the provider's message", async () => {
+    const { gateway } = await gatewayFixture(async (_request, response) => {
       beginStream(response);
-      response.write(event(chunk({ content: "Hi" })));
-      await pause(20);
-      response.end(event({ error: { message: "the engine stalled" } }));
+      response.write(formatEvent(chatChunk({ content: "Hi" })));
+      await sleep(20);
+      response.end(formatEvent({ error: { message: "the engine stalled" } }));
     });
-    const events = await eventsOf(await gateway.post("/responses", hello));
+    const events = await readEvents(await gateway.post("/responses", hello));
     expect(events.at(-1)).toMatchObject({
       type: "response.failed",
       response: { error: { message: "the engine stalled" } },
     });
-    const chunks = await eventsOf(await gateway.post("/chat/completions", helloChat));
+    const chunks = await readEvents(await gateway.post("/chat/completions", helloChat));
     expect(chunks.at(-1)).toMatchObject({ error: { message: "the engine stalled" } });
     expect(chunks.some((each) => "done" in each)).toBe(false);
   });
 
-  test("by a cut is never reported as complete, to no client", async () => {
-    const { gateway } = await scene(async (_request, response) => {
+  test("in the form of a truncated stream is never reported as complete, to any client", async () => {
+    const { gateway } = await gatewayFixture(async (_request, response) => {
       beginStream(response);
-      response.write(event(chunk({ content: "Hi" })));
-      await pause(20);
+      response.write(formatEvent(chatChunk({ content: "Hi" })));
+      await sleep(20);
       response.end();
     });
-    const events = await eventsOf(await gateway.post("/responses", hello));
+    const events = await readEvents(await gateway.post("/responses", hello));
     expect(events.at(-1)).toMatchObject({
       type: "response.failed",
       response: { error: { code: "upstream_stream_truncated" } },
     });
-    const chunks = await eventsOf(await gateway.post("/chat/completions", helloChat));
+    const chunks = await readEvents(await gateway.post("/chat/completions", helloChat));
     expect(chunks.at(-1)).toMatchObject({ error: { code: "upstream_stream_truncated" } });
     expect(JSON.stringify(chunks)).not.toContain('"stop"');
   });
 
-  test("by silence ends after the upstream's idle time", async () => {
-    const { gateway } = await scene(
+  test("in the form of silence ends the stream after the upstream's idle timeout", async () => {
+    const { gateway } = await gatewayFixture(
       (_request, response) => {
         beginStream(response);
-        response.write(event(chunk({ content: "Hi" })));
+        response.write(formatEvent(chatChunk({ content: "Hi" })));
       },
       { upstream: { idle_timeout_seconds: 1 } },
     );
-    const events = await eventsOf(await gateway.post("/responses", hello));
+    const events = await readEvents(await gateway.post("/responses", hello));
     expect(events.at(-1)).toMatchObject({ response: { error: { code: "upstream_idle_timeout" } } });
   });
 
-  test("leaves Codex no half call that it could run", async () => {
-    const { gateway } = await scene(async (_request, response) => {
+  test("leaves Codex no incomplete call that it could run", async () => {
+    const { gateway } = await gatewayFixture(async (_request, response) => {
       beginStream(response);
       const call = {
         index: 0,
@@ -236,47 +249,47 @@ describe("what goes wrong upstream", () => {
         type: "function",
         function: { name: "shell", arguments: '{"cmd":"rm' },
       };
-      response.write(event(chunk({ tool_calls: [call] })));
-      await pause(20);
+      response.write(formatEvent(chatChunk({ tool_calls: [call] })));
+      await sleep(20);
       response.end();
     });
     const tools = [{ type: "function", name: "shell", parameters: { type: "object" } }];
-    const forCodex = await eventsOf(await gateway.post("/responses", { ...hello, tools }, codex));
+    const forCodex = await readEvents(await gateway.post("/responses", { ...hello, tools }, codex));
     expect(forCodex.filter(({ type }) => type === "response.output_item.done")).toEqual([]);
     expect(forCodex.at(-1)).toMatchObject({ type: "response.failed" });
-    const forOthers = await eventsOf(await gateway.post("/responses", { ...hello, tools }));
+    const forOthers = await readEvents(await gateway.post("/responses", { ...hello, tools }));
     expect(forOthers.find(({ type }) => type === "response.output_item.done")).toMatchObject({
       item: { status: "incomplete" },
     });
   });
 });
 
-test("the connection's body ends after response.failed, so that Codex does not wait", async () => {
-  const { gateway } = await scene(async (_request, response) => {
+test("a response body ends after response.failed even if the upstream keeps its stream open, so that Codex does not wait", async () => {
+  const { gateway } = await gatewayFixture(async (_request, response) => {
     beginStream(response);
-    response.write(event(chunk({ content: "Hi" })));
-    await pause(20);
-    response.write(event({ error: { message: "stalled" } }));
+    response.write(formatEvent(chatChunk({ content: "Hi" })));
+    await sleep(20);
+    response.write(formatEvent({ error: { message: "stalled" } }));
   });
-  const began = performance.now();
+  const startedAt = performance.now();
   await (await gateway.post("/responses", hello)).text();
-  expect(performance.now() - began).toBeLessThan(5000);
+  expect(performance.now() - startedAt).toBeLessThan(5000);
 });
 
-test("a server that keeps the connection open after its finish costs a second, not the idle time", async () => {
-  const { gateway } = await scene((_request, response) => {
+test("an upstream that does not close its stream after the finish delays the reply by seconds, not by the idle timeout", async () => {
+  const { gateway } = await gatewayFixture((_request, response) => {
     beginStream(response);
-    response.write(event(chunk({ content: "Hi" }, "stop")));
+    response.write(formatEvent(chatChunk({ content: "Hi" }, "stop")));
   });
-  const began = performance.now();
-  const events = await eventsOf(await gateway.post("/responses", hello));
+  const startedAt = performance.now();
+  const events = await readEvents(await gateway.post("/responses", hello));
   expect(events.at(-1)).toMatchObject({ type: "response.completed" });
-  expect(performance.now() - began).toBeLessThan(5000);
+  expect(performance.now() - startedAt).toBeLessThan(5000);
 });
 
-test("a reply that never ends is ended, and its upstream freed, before it fills the memory", async () => {
-  const text = event(chunk({ content: "x".repeat(60_000) })).repeat(16);
-  const { gateway, upstream } = await scene(
+test("an endless non-streaming reply is aborted with a 502 before it fills the memory", async () => {
+  const text = formatEvent(chatChunk({ content: "x".repeat(60_000) })).repeat(16);
+  const { gateway, upstream } = await gatewayFixture(
     (_request, response) => {
       beginStream(response);
       const more = (): void => {
@@ -293,9 +306,9 @@ test("a reply that never ends is ended, and its upstream freed, before it fills 
   await Promise.all(upstream.requests.map(({ closed }) => closed));
 }, 60_000);
 
-describe("the words of a refusal", () => {
-  test("that do not end are waited for no longer than they are kept", async () => {
-    const { gateway, upstream } = await scene((_request, response) => {
+describe("the body of an error response", () => {
+  test("that does not end is read only up to its size limit", async () => {
+    const { gateway, upstream } = await gatewayFixture((_request, response) => {
       response.writeHead(400);
       const timer = setInterval(() => response.write("no ".repeat(7000)), 10);
       response.on("close", () => clearInterval(timer));
@@ -305,43 +318,43 @@ describe("the words of a refusal", () => {
     await upstream.requests[0]?.closed;
   });
 
-  test("that hardly come are cut off", async () => {
-    const { gateway } = await scene(
+  test("that arrives too slowly is cut off", async () => {
+    const { gateway } = await gatewayFixture(
       (_request, response) => {
         response.writeHead(400);
         const timer = setInterval(() => response.write("n"), 5);
         response.on("close", () => clearInterval(timer));
       },
-      { beatMs: 20 },
+      { tickMs: 20 },
     );
     const response = await gateway.post("/chat/completions", helloChat);
     expect([response.status, (await response.text()).includes("nnn")]).toEqual([400, true]);
   });
 
-  test("free the upstream when the client leaves", { retry: 2 }, async () => {
-    const { gateway, upstream } = await scene((_request, response) => {
+  test("is abandoned when the client disconnects", { retry: 2 }, async () => {
+    const { gateway, upstream } = await gatewayFixture((_request, response) => {
       response.writeHead(400);
       const timer = setInterval(() => response.write(" "), 20);
       response.on("close", () => clearInterval(timer));
     });
-    const leave = new AbortController();
-    const asked = gateway
-      .post("/chat/completions", helloChat, { signal: leave.signal })
+    const controller = new AbortController();
+    const request = gateway
+      .post("/chat/completions", helloChat, { signal: controller.signal })
       .catch(() => undefined);
-    await until("the upstream is asked", () => upstream.requests.length === 1);
-    await pause(60);
-    leave.abort();
-    const left = performance.now();
+    await waitUntil("the upstream gets the request", () => upstream.requests.length === 1);
+    await sleep(60);
+    controller.abort();
+    const disconnectedAt = performance.now();
     await upstream.requests[0]?.closed;
-    expect(performance.now() - left).toBeLessThan(100);
-    await asked;
+    expect(performance.now() - disconnectedAt).toBeLessThan(100);
+    await request;
   });
 });
 
-test("the log tells why a request was refused before any upstream was asked", async () => {
-  const { gateway } = await scene((_request, response) => says(response, "x"));
+test("the log contains why a request was rejected before it was sent upstream", async () => {
+  const { gateway } = await gatewayFixture((_request, response) => streamText(response, "x"));
   await gateway.post("/responses", "{");
-  await until("the log has it", () => gateway.lines.length > 0);
+  await waitUntil("it is logged", () => gateway.lines.length > 0);
   expect(JSON.parse(gateway.lines[0] ?? "")).toMatchObject({
     status: 400,
     failure: "invalid_json",
@@ -349,16 +362,18 @@ test("the log tells why a request was refused before any upstream was asked", as
 });
 
 test.each([
-  ["failed", 'upstream "up" failed and gave no reason'],
-  ["cancelled", "the upstream cancelled the response"],
+  ["failed", 'upstream "up" failed without an error message'],
+  ["cancelled", "the upstream canceled the response"],
 ])(
-  "the message says that an upstream ended with %s, where it gives no error",
+  "a response that ended as %s without an error gets a message that says so",
   async (status, message) => {
-    const { gateway } = await scene(
+    const { gateway } = await gatewayFixture(
       (_request, response) => {
         beginStream(response);
         const ended = { id: "resp_1", object: "response", status, error: null, output: [] };
-        response.end(event({ type: `response.${status}`, sequence_number: 0, response: ended }));
+        response.end(
+          formatEvent({ type: `response.${status}`, sequence_number: 0, response: ended }),
+        );
       },
       { upstream: { speaks: "responses", retries: 0 } },
     );
@@ -369,8 +384,8 @@ test.each([
 );
 
 test("an error repeats only the beginning of a long name", () => {
-  const problem = new Problem("unknown_agent", `there is no agent "${"m".repeat(200_000)}"`);
-  const { message } = problemReply(problem).body.error as { message: string };
+  const problem = new GatewayError("agent_not_found", `there is no agent "${"m".repeat(200_000)}"`);
+  const { message } = toErrorReply(problem).body.error as { message: string };
   expect(message).toMatch(/^there is no agent "m+… \(200020 characters\)$/);
   expect(message.length).toBeLessThan(9_000);
 });

@@ -2,13 +2,13 @@ import { once } from "node:events";
 import { createServer, type AddressInfo } from "node:net";
 import { Redactor } from "@deltawire/agent";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { forwardedHeaders } from "../src/passthrough/forwarded-headers.ts";
-import { connection } from "./raw-http.ts";
-import { upstreamToml } from "./running-gateway.ts";
-import { aGateway, until } from "./scene.ts";
+import { selectForwardedHeaders } from "../src/passthrough/forwarded-headers.ts";
+import { openConnection } from "./raw-http.ts";
+import { upstreamToml } from "./test-gateway.ts";
+import { testGateway, waitUntil } from "./gateway-fixture.ts";
 
-/** An upstream that answers every request with these bytes. */
-async function answering(bytes: Uint8Array): Promise<string> {
+/** Starts an upstream that replies to every POST with these bytes. Returns its URL. */
+async function startRawUpstream(bytes: Uint8Array): Promise<string> {
   const server = createServer((socket) => {
     socket.on("error", () => undefined);
     socket.once("data", (sent) => {
@@ -22,31 +22,31 @@ async function answering(bytes: Uint8Array): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
 }
 
-/** Everything that a client receives for two requests on one connection. */
-async function received(head: string, body: string): Promise<{ text: string; lines: string[] }> {
-  const url = await answering(Buffer.concat([Buffer.from(head, "utf8"), Buffer.from(body)]));
-  const gateway = await aGateway(upstreamToml("up", url, { retries: 0 }));
-  const { socket, received: text } = await connection(gateway.url);
+/** Returns everything that a client receives for two requests on one connection. */
+async function sendTwice(head: string, body: string): Promise<{ text: string; lines: string[] }> {
+  const url = await startRawUpstream(Buffer.concat([Buffer.from(head, "utf8"), Buffer.from(body)]));
+  const gateway = await testGateway(upstreamToml("up", url, { retries: 0 }));
+  const { socket, received: text } = await openConnection(gateway.url);
   onTestFinished(() => void socket.destroy());
   const json = JSON.stringify({ model: "up/m", input: "x" });
   socket.write(
     `POST /v1/embeddings HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\ncontent-length: ${json.length}\r\n\r\n${json}`,
   );
-  await until("the first reply", () => text().includes("\r\n\r\n"));
+  await waitUntil("the first reply", () => text().includes("\r\n\r\n"));
   socket.write("GET /healthz HTTP/1.1\r\nhost: 127.0.0.1\r\nconnection: close\r\n\r\n");
-  await until("the second reply", () => text().includes('"status":"ok"'));
+  await waitUntil("the second reply", () => text().includes('"status":"ok"'));
   return { text: text(), lines: gateway.lines };
 }
 
 describe("headers of an upstream", () => {
-  const split =
+  const secondResponse =
     "\u010d\u010aContent-Length: 0\u010d\u010a\u010d\u010aHTTP/1.1 200 OK\u010d\u010ax-owned: 1";
 
   test.each(["content-disposition", "content-type"])(
-    "%s cannot begin another response",
+    "cannot start another response: %s",
     async (name) => {
-      const { text } = await received(
-        `HTTP/1.1 200 OK\r\n${name}: attachment; filename="${split}"\r\ncontent-length: 2\r\n\r\n`,
+      const { text } = await sendTwice(
+        `HTTP/1.1 200 OK\r\n${name}: attachment; filename="${secondResponse}"\r\ncontent-length: 2\r\n\r\n`,
         "{}",
       );
       expect(text.match(/HTTP\/1\.1 200 OK\r\n/g)).toHaveLength(2);
@@ -54,8 +54,8 @@ describe("headers of an upstream", () => {
     },
   );
 
-  test("a page of an upstream cannot run on the gateway's origin", async () => {
-    const { text } = await received(
+  test("cannot make a page run on the gateway's origin", async () => {
+    const { text } = await sendTwice(
       "HTTP/1.1 200 OK\r\ncontent-type: text/html\r\ncontent-length: 8\r\n\r\n",
       "<script>",
     );
@@ -64,18 +64,18 @@ describe("headers of an upstream", () => {
   });
 
   test.each([204, 205])(
-    "a %d with a Content-Length does not stop the connection",
+    "with a Content-Length on a %d do not block the connection",
     async (status) => {
-      const { text } = await received(`HTTP/1.1 ${status} x\r\ncontent-length: 5\r\n\r\n`, "");
+      const { text } = await sendTwice(`HTTP/1.1 ${status} x\r\ncontent-length: 5\r\n\r\n`, "");
       expect(text).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
       expect(text.slice(0, text.indexOf("\r\n\r\n"))).not.toMatch(/^content-length: 5/m);
     },
   );
 
-  test("are dropped if they are malformed or hold a key, and the log names them", async () => {
+  test("are dropped and logged if they are malformed or contain a key", async () => {
     const redactor = new Redactor(["sk-0123456789abcdef"]);
     const dropped = (headers: Record<string, string | string[]>) =>
-      forwardedHeaders(headers, 200, redactor).dropped;
+      selectForwardedHeaders(headers, 200, redactor).dropped;
     expect(dropped({ "content-type": "text/plain", "content-length": "12" })).toEqual([]);
     expect(dropped({ "content-disposition": 'attachment; filename="a.mp3"' })).toEqual([]);
     for (const value of [
@@ -93,7 +93,7 @@ describe("headers of an upstream", () => {
     expect(dropped({ "content-type": "x/y; key=sk-0123456789abcdef" })).toEqual(["content-type"]);
     for (const value of ["-1", "1e9", "1, 1", "", "0x10"])
       expect(dropped({ "content-length": value })).toEqual(["content-length"]);
-    const { lines } = await received(
+    const { lines } = await sendTwice(
       "HTTP/1.1 200 OK\r\ncontent-disposition: a\tb\r\ncontent-length: 2\r\n\r\n",
       "{}",
     );

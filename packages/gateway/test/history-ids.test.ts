@@ -1,10 +1,10 @@
 import type { JsonObject } from "@deltawire/wire";
 import { expect, test } from "vitest";
-import { scene } from "./scene.ts";
-import { refuse } from "./scripted-upstream.ts";
-import { answers } from "./wire-replies.ts";
+import { gatewayFixture } from "./gateway-fixture.ts";
+import { sendError } from "./scripted-upstream.ts";
+import { sendReply } from "./wire-replies.ts";
 
-/* Decision 18: what followed reasoning that is not sent back gets a fresh id. */
+/* Decision 18: an item that followed reasoning gets a new id if that reasoning is not sent back. */
 
 const user = (content: string) => ({ type: "message", role: "user", content });
 const reasoning = (id: string, encrypted?: string) => ({
@@ -34,16 +34,16 @@ const result = (callId: string) => ({
 
 async function sent(
   input: object[],
-  { refuses = false, store = true } = {},
+  { rejects = false, store = true } = {},
 ): Promise<JsonObject[]> {
-  const { gateway, upstream } = await scene(
+  const { gateway, upstream } = await gatewayFixture(
     ({ body }, response) => {
-      if (refuses && JSON.stringify(body).includes("msg_old"))
-        return refuse(response, 400, {
+      if (rejects && JSON.stringify(body).includes("msg_old"))
+        return sendError(response, 400, {
           message:
             "Item 'msg_old' of type 'message' was provided without its required 'reasoning' item: 'rs_old'.",
         });
-      answers("responses", response, body, { text: ["fine"] });
+      sendReply("responses", response, body, { text: ["fine"] });
     },
     { upstream: { speaks: "responses" } },
   );
@@ -57,7 +57,7 @@ async function sent(
 const fresh = (prefix: string) =>
   expect.stringMatching(new RegExp(`^${prefix}_(?!old)\\w{8,}$`)) as string;
 
-test("earlier reasoning without encrypted_content goes; what followed it gets a fresh id", async () => {
+test("earlier reasoning without encrypted_content is removed; the item after it gets a new id", async () => {
   const input = [
     user("One"),
     reasoning("rs_old"),
@@ -78,7 +78,7 @@ test("earlier reasoning without encrypted_content goes; what followed it gets a 
   ]);
 });
 
-test("in the current turn of a stored history reasoning stays next to its item, and ids stay", async () => {
+test("in the current turn of a stored history, reasoning and ids are preserved", async () => {
   const input = [
     user("One"),
     reasoning("rs_now"),
@@ -88,18 +88,18 @@ test("in the current turn of a stored history reasoning stays next to its item, 
   expect(await sent(input)).toEqual(input);
 });
 
-test("reasoning that nothing follows goes", async () => {
+test("reasoning without a following item is removed", async () => {
   expect(await sent([user("One"), reasoning("rs_last")])).toEqual([user("One")]);
 });
 
-test("a history with sealed reasoning is left alone", async () => {
+test("a history with sealed reasoning is not changed", async () => {
   const input = [user("One"), reasoning("rs_old", "gAAA"), message("msg_old"), user("Two")];
   expect(await sent(input, { store: false })).toEqual(input);
 });
 
-test("a refused history is sent again with fresh ids, no two of them equal", async () => {
+test("a rejected history is sent again with new, unique ids", async () => {
   const input = [user("One"), message("msg_old"), user("Two"), message("msg_old2"), user("Three")];
-  const items = await sent(input, { refuses: true });
+  const items = await sent(input, { rejects: true });
   expect(items).toEqual([
     user("One"),
     { ...message(""), id: fresh("msg") },

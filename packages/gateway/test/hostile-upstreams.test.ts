@@ -4,9 +4,22 @@ import { createServer, type AddressInfo, type Server, type Socket } from "node:n
 import { gzipSync } from "node:zlib";
 import type { JsonObject } from "@deltawire/wire";
 import { afterEach, expect, test } from "vitest";
-import { eventsOf, upstreamToml } from "./running-gateway.ts";
-import { aGateway, hello, helloChat, scene, until, type Scene } from "./scene.ts";
-import { beginStream, chunk, event, says, type Script } from "./scripted-upstream.ts";
+import { readEvents, upstreamToml } from "./test-gateway.ts";
+import {
+  testGateway,
+  hello,
+  helloChat,
+  gatewayFixture,
+  waitUntil,
+  type GatewayFixture,
+} from "./gateway-fixture.ts";
+import {
+  beginStream,
+  chatChunk,
+  formatEvent,
+  streamText,
+  type UpstreamScript,
+} from "./scripted-upstream.ts";
 
 const servers: Server[] = [];
 const sockets = new Set<Socket>();
@@ -16,20 +29,20 @@ afterEach(() => {
   for (const server of servers.splice(0)) server.close();
 });
 
-/** The four ways to ask: both wires, streamed and complete. */
-const asked = [
+/** The four kinds of requests: both APIs, streaming or not. */
+const requestKinds = [
   { wire: "responses", stream: true },
   { wire: "responses", stream: false },
   { wire: "chat", stream: true },
   { wire: "chat", stream: false },
 ] as const;
 
-type Asked = (typeof asked)[number];
+type RequestKind = (typeof requestKinds)[number];
 
-/** Asks in one of the ways and returns the failure that the client got, and the status. */
-async function failureOf(
-  gateway: Scene["gateway"],
-  { wire, stream }: Asked,
+/** Sends a request of one kind and returns the status and error that the client receives. */
+async function requestError(
+  gateway: GatewayFixture["gateway"],
+  { wire, stream }: RequestKind,
   more: JsonObject = {},
 ): Promise<{ status: number; code: string; message: string }> {
   const [path, body] = wire === "chat" ? ["/chat/completions", helloChat] : ["/responses", hello];
@@ -39,7 +52,7 @@ async function failureOf(
     const { error } = (await reply.json()) as { error?: { code: string; message: string } };
     return { status, code: String(error?.code), message: String(error?.message) };
   }
-  const last = (await eventsOf(reply)).at(-1) as JsonObject;
+  const last = (await readEvents(reply)).at(-1) as JsonObject;
   const { error } = (last["response"] ?? last) as { error?: { code: string; message: string } };
   return { status, code: String(error?.code), message: String(error?.message) };
 }
@@ -47,11 +60,11 @@ async function failureOf(
 interface HostileCase {
   name: string;
   speaks: "chat" | "responses";
-  script: Script;
-  says: RegExp;
+  script: UpstreamScript;
+  message: RegExp;
 }
 
-/** Writes as fast as it is read, until the connection closes or there is no more. */
+/** Writes as fast as the client reads, until the connection closes or `next` returns undefined. */
 function flood(response: ServerResponse, next: () => string | undefined): void {
   const more = (): void => {
     while (!response.destroyed) {
@@ -63,30 +76,30 @@ function flood(response: ServerResponse, next: () => string | undefined): void {
   more();
 }
 
-function repeated(response: ServerResponse, text: string): void {
+function sendRepeatedly(response: ServerResponse, text: string): void {
   const block = text.repeat(Math.max(1, Math.floor(32_768 / text.length)));
   flood(response, () => block);
 }
 
-function streamed(...events: unknown[]): Script {
+function streamEvents(...events: unknown[]): UpstreamScript {
   return (_request, response) => {
     beginStream(response);
-    response.end(events.map(event).join(""));
+    response.end(events.map(formatEvent).join(""));
   };
 }
 
-function complete(body: unknown): Script {
+function sendComplete(body: unknown): UpstreamScript {
   return (_request, response) => {
     response.writeHead(200, { "content-type": "application/json" });
     response.end(typeof body === "string" ? body : JSON.stringify(body));
   };
 }
 
-function forever(text: string, before = ""): Script {
+function streamForever(text: string, before = ""): UpstreamScript {
   return (_request, response) => {
     beginStream(response);
     response.write(before);
-    repeated(response, text);
+    sendRepeatedly(response, text);
   };
 }
 
@@ -103,191 +116,197 @@ const item = (nth: number) => ({
   name: "look",
   arguments: "{}",
 });
-const list = <Value>(length: number, make: (nth: number) => Value): Value[] =>
+const createList = <Value>(length: number, make: (nth: number) => Value): Value[] =>
   Array.from({ length }, (_, nth) => make(nth));
-const nested = (levels: number): string => "[".repeat(levels) + "]".repeat(levels);
+const nestArrays = (levels: number): string => "[".repeat(levels) + "]".repeat(levels);
 const inProgress = { type: "response.in_progress", response: { id: "r" } };
-const long = "a".repeat(3_000_000);
+const longText = "a".repeat(3_000_000);
 
 const cases: readonly HostileCase[] = [
   {
     name: "100,000 tool calls, one in each event",
     speaks: "chat",
-    script: streamed(...list(100_000, (nth) => chunk({ tool_calls: [call(nth)] }))),
-    says: /more than 4096 tool calls/,
+    script: streamEvents(...createList(100_000, (nth) => chatChunk({ tool_calls: [call(nth)] }))),
+    message: /exceeds the limit of 4096 tool calls/,
   },
   {
     name: "10,000 tool calls in a complete reply",
     speaks: "chat",
-    script: complete({
+    script: sendComplete({
       id: "c",
-      choices: [{ index: 0, message: { tool_calls: list(10_000, call) }, finish_reason: "stop" }],
+      choices: [
+        { index: 0, message: { tool_calls: createList(10_000, call) }, finish_reason: "stop" },
+      ],
     }),
-    says: /more than 4096 tool calls/,
+    message: /exceeds the limit of 4096 tool calls/,
   },
   {
     name: "20,000 items",
     speaks: "responses",
-    script: streamed(
-      ...list(20_000, (nth) => ({
+    script: streamEvents(
+      ...createList(20_000, (nth) => ({
         type: "response.output_item.done",
         output_index: nth,
         item: item(nth),
       })),
     ),
-    says: /more than (?:8192 output items|4096 tool calls)/,
+    message: /exceeds the limit of (?:8192 output items|4096 tool calls)/,
   },
   {
     name: "20,000 items in a complete reply",
     speaks: "responses",
-    script: complete({
+    script: sendComplete({
       id: "r",
       object: "response",
       status: "completed",
-      output: list(20_000, item),
+      output: createList(20_000, item),
     }),
-    says: /more than (?:8192 output items|4096 tool calls)/,
+    message: /exceeds the limit of (?:8192 output items|4096 tool calls)/,
   },
   {
     name: "deeply nested JSON in an event",
     speaks: "chat",
-    script: streamed(`{"id":"c","choices":[],"x":${nested(50_000)}}`),
-    says: /nested deeper than 300 levels/,
+    script: streamEvents(`{"id":"c","choices":[],"x":${nestArrays(50_000)}}`),
+    message: /nested deeper than 300 levels/,
   },
   {
     name: "deeply nested JSON in an event",
     speaks: "responses",
-    script: streamed(`{"type":"response.x","x":${nested(50_000)}}`),
-    says: /nested deeper than 300 levels/,
+    script: streamEvents(`{"type":"response.x","x":${nestArrays(50_000)}}`),
+    message: /nested deeper than 300 levels/,
   },
   {
     name: "deeply nested JSON in a complete reply",
     speaks: "chat",
-    script: complete(`{"id":"c","choices":[],"x":${nested(50_000)}}`),
-    says: /nested deeper than 300 levels/,
+    script: sendComplete(`{"id":"c","choices":[],"x":${nestArrays(50_000)}}`),
+    message: /nested deeper than 300 levels/,
   },
   {
     name: "deeply nested JSON in a complete reply",
     speaks: "responses",
-    script: complete(`{"id":"r","output":[],"x":${nested(50_000)}}`),
-    says: /nested deeper than 300 levels/,
+    script: sendComplete(`{"id":"r","output":[],"x":${nestArrays(50_000)}}`),
+    message: /nested deeper than 300 levels/,
   },
   {
     name: "millions of small values in a complete reply",
     speaks: "chat",
-    script: complete(`{"id":"c","choices":[],"x":[${"{},".repeat(2_000_000)}0]}`),
-    says: /more than 250000 JSON values/,
+    script: sendComplete(`{"id":"c","choices":[],"x":[${"{},".repeat(2_000_000)}0]}`),
+    message: /more than 250000 JSON values/,
   },
   {
     name: "text without end",
     speaks: "chat",
-    script: forever(event(chunk({ content: "a".repeat(1000) }))),
-    says: /more than 2097152 characters of text/,
+    script: streamForever(formatEvent(chatChunk({ content: "a".repeat(1000) }))),
+    message: /exceeds the limit of 2097152 characters of text/,
   },
   {
     name: "text without end",
     speaks: "responses",
-    script: forever(
-      event({ type: "response.output_text.delta", output_index: 0, delta: "a".repeat(1000) }),
+    script: streamForever(
+      formatEvent({ type: "response.output_text.delta", output_index: 0, delta: "a".repeat(1000) }),
     ),
-    says: /more than 2097152 characters of text/,
+    message: /exceeds the limit of 2097152 characters of text/,
   },
   {
     name: "arguments of megabytes in one event",
     speaks: "chat",
-    script: streamed(
-      chunk({
-        tool_calls: [{ ...call(0), function: { name: "look", arguments: `{"a":"${long}"}` } }],
+    script: streamEvents(
+      chatChunk({
+        tool_calls: [{ ...call(0), function: { name: "look", arguments: `{"a":"${longText}"}` } }],
       }),
     ),
-    says: /more than 2097152 characters of text/,
+    message: /exceeds the limit of 2097152 characters of text/,
   },
   {
     name: "text of megabytes in a complete reply",
     speaks: "responses",
-    script: complete({
+    script: sendComplete({
       id: "r",
       status: "completed",
-      output: [{ type: "message", id: "m", content: [{ type: "output_text", text: long }] }],
+      output: [{ type: "message", id: "m", content: [{ type: "output_text", text: longText }] }],
     }),
-    says: /more than 2097152 characters of text/,
+    message: /exceeds the limit of 2097152 characters of text/,
   },
   {
     name: "a line without end",
     speaks: "chat",
-    script: forever("a", 'data: {"a":"'),
-    says: /more than 16777216 characters/,
+    script: streamForever("a", 'data: {"a":"'),
+    message: /an event is longer than the limit of 16777216 characters/,
   },
   {
     name: "a complete reply without end",
     speaks: "responses",
-    script: forever("a", '{"a":"'),
-    says: /more than 16777216 characters/,
+    script: streamForever("a", '{"a":"'),
+    message: /exceeds the limit of 16777216 characters/,
   },
   {
     name: "comments without end",
     speaks: "chat",
-    script: forever(": still here\n\n"),
-    says: /more than 33554432 bytes without any content/,
+    script: streamForever(": still here\n\n"),
+    message: /more than 33554432 bytes without any content/,
   },
   {
     name: "comments without end",
     speaks: "responses",
-    script: forever(": still here\n\n"),
-    says: /more than 33554432 bytes without any content/,
+    script: streamForever(": still here\n\n"),
+    message: /more than 33554432 bytes without any content/,
   },
   {
     name: "empty deltas without end",
     speaks: "chat",
-    script: forever(event(chunk({ content: "", padding: "" }))),
-    says: /more than 33554432 bytes without any content/,
+    script: streamForever(formatEvent(chatChunk({ content: "", padding: "" }))),
+    message: /more than 33554432 bytes without any content/,
   },
   {
-    name: "signs of life without end",
+    name: "keep-alives without end",
     speaks: "responses",
-    script: forever(event(inProgress)),
-    says: /more than 33554432 bytes without any content/,
+    script: streamForever(formatEvent(inProgress)),
+    message: /more than 33554432 bytes without any content/,
   },
 ];
 
-for (const { name, speaks, script, says: words } of cases)
-  test.each(asked)(
-    `${name}, from ${speaks === "chat" ? "Chat" : "Responses"}: $wire, stream $stream: fails, and the upstream is let go`,
+for (const { name, speaks, script, message: expected } of cases)
+  test.each(requestKinds)(
+    `${name} from a ${speaks} upstream fails the request and aborts that of the upstream: $wire client, stream: $stream`,
     { timeout: 60_000 },
-    async (how) => {
-      const { gateway, upstream } = await scene(script, { upstream: { speaks, retries: 0 } });
-      const { status, code, message } = await failureOf(gateway, how);
-      expect(message).toMatch(words);
+    async (kind) => {
+      const { gateway, upstream } = await gatewayFixture(script, {
+        upstream: { speaks, retries: 0 },
+      });
+      const { status, code, message } = await requestError(gateway, kind);
+      expect(message).toMatch(expected);
       expect(code).toBe("reply_too_large");
-      expect(how.stream ? 502 : status).toBe(502);
-      await until("the upstream is let go", () => upstream.open() === 0);
+      expect(kind.stream ? 502 : status).toBe(502);
+      await waitUntil("the upstream request is aborted", () => upstream.openCount() === 0);
       expect(upstream.requests).toHaveLength(1);
     },
   );
 
-test("many choices: a Chat client gets an error, a Responses client its one answer", async () => {
-  const choices = list(20_000, (index) => ({ index, delta: { content: "a" } }));
-  const { gateway } = await scene(
-    streamed({ ...chunk({}), choices }, chunk({}, "stop"), "[DONE]"),
+test("too many choices: a Chat client receives an error, a Responses client one answer", async () => {
+  const choices = createList(20_000, (index) => ({ index, delta: { content: "a" } }));
+  const { gateway } = await gatewayFixture(
+    streamEvents({ ...chatChunk({}), choices }, chatChunk({}, "stop"), "[DONE]"),
     { upstream: { retries: 0 } },
   );
-  const { message } = await failureOf(gateway, { wire: "chat", stream: true });
-  expect(message).toMatch(/more than 1024 choices/);
+  const { message } = await requestError(gateway, { wire: "chat", stream: true });
+  expect(message).toMatch(/exceeds the limit of 1024 choices/);
   const reply = await gateway.post("/responses", { ...hello, stream: false });
   expect(await reply.json()).toMatchObject({ status: "completed" });
 });
 
-test("a refusal of deeply nested JSON is a refusal, and not an error of the gateway", async () => {
-  const { gateway } = await scene((_request, response) => {
+test("an error of deeply nested JSON is an upstream error, not an internal one", async () => {
+  const { gateway } = await gatewayFixture((_request, response) => {
     response.writeHead(400, { "content-type": "application/json" });
-    response.end(`{"error":{"message":"no","x":${nested(20_000)}}}`);
+    response.end(`{"error":{"message":"no","x":${nestArrays(20_000)}}}`);
   });
-  for (const how of asked) expect((await failureOf(gateway, how)).status).toBe(400);
+  for (const kind of requestKinds) expect((await requestError(gateway, kind)).status).toBe(400);
 });
 
-test("log probabilities of thousands of tokens pass, where they were asked for", async () => {
-  const top = list(20, (nth) => ({ token: `token${nth}`, logprob: -1.5, bytes: [1, 2, 3] }));
-  const logprobs = { content: list(2_000, () => ({ token: "a", logprob: -1, top_logprobs: top })) };
+test("requested log probabilities of thousands of tokens are forwarded", async () => {
+  const top = createList(20, (nth) => ({ token: `token${nth}`, logprob: -1.5, bytes: [1, 2, 3] }));
+  const logprobs = {
+    content: createList(2_000, () => ({ token: "a", logprob: -1, top_logprobs: top })),
+  };
   const body = {
     id: "c",
     object: "chat.completion",
@@ -297,20 +316,20 @@ test("log probabilities of thousands of tokens pass, where they were asked for",
       { index: 0, message: { role: "assistant", content: "a" }, finish_reason: "stop", logprobs },
     ],
   };
-  const { gateway } = await scene(complete(body), { upstream: { retries: 0 } });
+  const { gateway } = await gatewayFixture(sendComplete(body), { upstream: { retries: 0 } });
   const more = { logprobs: true, top_logprobs: 20 };
   const reply = await gateway.post("/chat/completions", { ...helloChat, stream: false, ...more });
   expect(reply.status).toBe(200);
   const { choices } = (await reply.json()) as { choices: { logprobs: typeof logprobs }[] };
   expect(choices[0]?.logprobs.content).toHaveLength(2_000);
-  const unasked = await failureOf(gateway, { wire: "chat", stream: false });
-  expect(unasked.message).toMatch(/more than 250000 JSON values/);
+  const unrequested = await requestError(gateway, { wire: "chat", stream: false });
+  expect(unrequested.message).toMatch(/more than 250000 JSON values/);
 });
 
 test.each(["chat", "responses"] as const)(
-  "comments for many minutes before the first word of a %s upstream are no failure",
+  "comments for many minutes before the first token of a %s upstream are accepted",
   async (speaks) => {
-    const { gateway } = await scene(
+    const { gateway } = await gatewayFixture(
       (_request, response) => {
         beginStream(response);
         let sent = 0;
@@ -319,21 +338,21 @@ test.each(["chat", "responses"] as const)(
           sent += 1;
           if (sent < 100) return;
           clearInterval(timer);
-          if (speaks === "chat") return says(response, "late");
+          if (speaks === "chat") return streamText(response, "late");
           const message = {
             type: "message",
             id: "m",
             content: [{ type: "output_text", text: "late" }],
           };
           response.end(
-            event({ type: "response.completed", response: { id: "r", output: [message] } }),
+            formatEvent({ type: "response.completed", response: { id: "r", output: [message] } }),
           );
         }, 10);
       },
-      // A beat stands for a second: more than ten minutes pass.
-      { upstream: { speaks }, beatMs: 1 },
+      // One tick is one second of the gateway's clock: more than ten minutes pass.
+      { upstream: { speaks }, tickMs: 1 },
     );
-    for (const { wire, stream } of asked) {
+    for (const { wire, stream } of requestKinds) {
       const [path, body] =
         wire === "chat" ? ["/chat/completions", helloChat] : ["/responses", hello];
       expect(await (await gateway.post(path, { ...body, stream })).text()).toContain("late");
@@ -341,32 +360,32 @@ test.each(["chat", "responses"] as const)(
   },
 );
 
-test.each(asked)(
-  "an hour of nothing but comments ends: $wire, stream $stream",
+test.each(requestKinds)(
+  "an hour of only comments ends the request: $wire client, stream: $stream",
   { timeout: 60_000 },
-  async (how) => {
-    const { gateway, upstream } = await scene(
+  async (kind) => {
+    const { gateway, upstream } = await gatewayFixture(
       (_request, response) => {
         beginStream(response);
         const timer = setInterval(() => response.write(": ping\n\n"), 5);
         response.on("close", () => clearInterval(timer));
       },
-      { upstream: { retries: 0 }, beatMs: 1 },
+      { upstream: { retries: 0 }, tickMs: 1 },
     );
-    const { code, message } = await failureOf(gateway, how);
+    const { code, message } = await requestError(gateway, kind);
     expect(message).toMatch(/no content for 60 minutes/);
     expect(code).toMatch(/timeout/);
-    await until("the upstream is let go", () => upstream.open() === 0);
+    await waitUntil("the upstream request is aborted", () => upstream.openCount() === 0);
   },
 );
 
-/** An upstream of raw bytes: what `answer` does with a connection that has brought a request. */
-async function rawUpstream(answer: (socket: Socket) => void, idleSeconds = 5) {
+/** An upstream of raw bytes. `sendReply` is called with each connection after its request. */
+async function rawUpstream(sendReply: (socket: Socket) => void, idleSeconds = 5) {
   const server = createServer((socket) => {
     sockets.add(socket);
     socket.on("error", () => undefined);
     socket.on("close", () => sockets.delete(socket));
-    socket.once("data", () => answer(socket));
+    socket.once("data", () => sendReply(socket));
   });
   servers.push(server);
   server.listen(0, "127.0.0.1");
@@ -376,7 +395,7 @@ async function rawUpstream(answer: (socket: Socket) => void, idleSeconds = 5) {
   return upstreamToml("up", `http://127.0.0.1:${port}/v1`, settings);
 }
 
-test("interim replies without end are ended by their number", async () => {
+test("endless interim replies are cut off after a maximum number", async () => {
   const toml = await rawUpstream((socket) => {
     const more = (): void => {
       while (!socket.destroyed)
@@ -385,92 +404,102 @@ test("interim replies without end are ended by their number", async () => {
     };
     more();
   });
-  const gateway = await aGateway(toml);
-  for (const how of asked) {
-    const { status, message } = await failureOf(gateway, how);
+  const gateway = await testGateway(toml);
+  for (const kind of requestKinds) {
+    const { status, message } = await requestError(gateway, kind);
     expect(status).toBe(502);
     expect(message).toMatch(/more than 100 interim replies/);
   }
   const embeddings = await gateway.post("/embeddings", { model: "up/m", input: "Hi" });
   expect(embeddings.status).toBe(502);
   expect(await embeddings.text()).toMatch(/more than 100 interim replies/);
-  await until("the upstream is let go", () => sockets.size === 0);
+  await waitUntil("the upstream request is aborted", () => sockets.size === 0);
 });
 
-test("interim replies do not lengthen the time that an upstream has for its reply", async () => {
+test("interim replies do not extend the upstream's time limit", async () => {
   const toml = await rawUpstream((socket) => {
     const timer = setInterval(() => socket.write("HTTP/1.1 102 Processing\r\n\r\n"), 100);
     socket.on("close", () => clearInterval(timer));
   }, 1);
-  const gateway = await aGateway(toml);
-  const { status, message } = await failureOf(gateway, asked[0]);
+  const gateway = await testGateway(toml);
+  const { status, message } = await requestError(gateway, requestKinds[0]);
   expect(status).toBe(504);
-  expect(message).toMatch(/no reply within 1 s/);
+  expect(message).toMatch(/ failed without a reply: only interim replies \(1xx\) within 1 s$/);
   const embeddings = await gateway.post("/embeddings", { model: "up/m", input: "Hi" });
   expect(embeddings.status).toBe(504);
-  expect(await embeddings.text()).toMatch(/no reply within 1 s/);
-  await until("the upstream is let go", () => sockets.size === 0);
+  expect(await embeddings.text()).toMatch(/only interim replies \(1xx\) within 1 s/);
+  await waitUntil("the upstream request is aborted", () => sockets.size === 0);
 });
 
-test("headers of hundreds of kilobytes are an upstream's failure", async () => {
+test("headers of hundreds of kilobytes are an upstream failure", async () => {
   const toml = await rawUpstream((socket) =>
     socket.write(`HTTP/1.1 200 OK\r\nx: ${"a".repeat(400_000)}\r\n\r\n`),
   );
-  const gateway = await aGateway(toml);
-  expect((await failureOf(gateway, asked[0])).status).toBe(502);
-  await until("the upstream is let go", () => sockets.size === 0);
+  const gateway = await testGateway(toml);
+  expect((await requestError(gateway, requestKinds[0])).status).toBe(502);
+  await waitUntil("the upstream request is aborted", () => sockets.size === 0);
 });
 
-test("a compressed reply is not unpacked, however small it is", async () => {
-  const { gateway } = await scene(
+test("a compressed reply is not decompressed, however small it is", async () => {
+  const { gateway } = await gatewayFixture(
     (_request, response) => {
       response.writeHead(200, { "content-encoding": "gzip", "content-type": "application/json" });
       response.end(gzipSync(Buffer.alloc(200_000_000, " ")));
     },
     { upstream: { retries: 0 } },
   );
-  for (const how of asked) expect((await failureOf(gateway, how)).code).not.toBe("undefined");
+  for (const kind of requestKinds)
+    expect((await requestError(gateway, kind)).code).not.toBe("undefined");
 });
 
 test("a redirect is not followed", async () => {
-  const { gateway, upstream } = await scene((_request, response) => {
+  const { gateway, upstream } = await gatewayFixture((_request, response) => {
     response.writeHead(302, { location: "/v1/chat/completions" });
     response.end();
   });
-  expect((await failureOf(gateway, asked[1])).code).toBe("upstream_redirect");
+  expect((await requestError(gateway, requestKinds[1])).code).toBe("upstream_redirect");
   expect(upstream.requests).toHaveLength(1);
 });
 
-test.each(asked)("a web page is no reply, and is not asked for again: %j", async (how) => {
-  const { gateway, upstream } = await scene((_request, response) => {
-    response.writeHead(200, { "content-type": "text/html" });
-    response.write("<!do");
-    setTimeout(() => response.end("ctype html><p>key-of-up-0123456789 is the key</p>"), 20);
-  });
-  const { code, message } = await failureOf(gateway, how);
-  expect(code).toBe("upstream_web_page");
-  expect(message).toContain("answered a web page (text/html), not an API; is base_url right?");
-  expect(message).not.toContain("key-of-up");
-  expect(upstream.requests).toHaveLength(1);
-});
+test.each(requestKinds)(
+  "a web page is not accepted as a reply and not retried: %j",
+  async (kind) => {
+    const { gateway, upstream } = await gatewayFixture((_request, response) => {
+      response.writeHead(200, { "content-type": "text/html" });
+      response.write("<!do");
+      setTimeout(() => response.end("ctype html><p>key-of-up-0123456789 is the key</p>"), 20);
+    });
+    const { code, message } = await requestError(gateway, kind);
+    expect(code).toBe("upstream_web_page");
+    expect(message).toContain(
+      "answered with a web page (text/html) instead of JSON; is base_url right?",
+    );
+    expect(message).not.toContain("key-of-up");
+    expect(upstream.requests).toHaveLength(1);
+  },
+);
 
-test("what comes behind the end is not read: the connection is closed", async () => {
+test("data after the end of the reply is not read, and the connection is closed", async () => {
   let closed: Promise<void> | undefined;
-  const { gateway } = await scene((request, response) => {
+  const { gateway } = await gatewayFixture((request, response) => {
     ({ closed } = request);
     beginStream(response);
     response.write(
-      [event(chunk({ content: "Hi" })), event(chunk({}, "stop")), event("[DONE]")].join(""),
+      [
+        formatEvent(chatChunk({ content: "Hi" })),
+        formatEvent(chatChunk({}, "stop")),
+        formatEvent("[DONE]"),
+      ].join(""),
     );
-    repeated(response, event(chunk({ content: "more" })));
+    sendRepeatedly(response, formatEvent(chatChunk({ content: "more" })));
   });
-  for (const { wire, stream } of asked) {
+  for (const { wire, stream } of requestKinds) {
     const [path, body] = wire === "chat" ? ["/chat/completions", helloChat] : ["/responses", hello];
-    const began = performance.now();
+    const startedAt = performance.now();
     const text = await (await gateway.post(path, { ...body, stream })).text();
     expect(text).toContain("Hi");
     expect(text).not.toContain("more");
     await closed;
-    expect(performance.now() - began).toBeLessThan(60_000);
+    expect(performance.now() - startedAt).toBeLessThan(60_000);
   }
 });

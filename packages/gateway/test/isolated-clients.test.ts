@@ -1,47 +1,60 @@
-import type { InputItem, JsonObject } from "@deltawire/wire";
+import type { ResponseInputItem, JsonObject } from "@deltawire/wire";
 import { describe, expect, test } from "vitest";
-import { workTime } from "../../../test/work-time.ts";
-import type { Call } from "../src/http/call.ts";
-import { idempotencyKey } from "../src/http/task-calls.ts";
+import { measureCpuTime } from "../../../test/cpu-time.ts";
+import type { RequestContext } from "../src/http/request-context.ts";
+import { getScopedIdempotencyKey } from "../src/http/task-request-params.ts";
 import { ConversationDigest } from "../src/reasoning/conversation-digest.ts";
-import { ask as askAgent, asksFirst, clock, answers as says, office } from "./agent-office.ts";
-import { readConfig } from "../src/config/read.ts";
-import type { TestGateway } from "./running-gateway.ts";
-import { scene } from "./scene.ts";
-import { refuse, type Received } from "./scripted-upstream.ts";
-import { answers } from "./wire-replies.ts";
+import {
+  agentResponsesRequest as askAgent,
+  approvalToml,
+  callClock,
+  answerText as says,
+  scriptedAgentFixture,
+} from "./agent-fixture.ts";
+import { parseConfig } from "../src/config/parse-config.ts";
+import { readEvents, upstreamToml, type TestGateway } from "./test-gateway.ts";
+import { gatewayFixture, testUpstream } from "./gateway-fixture.ts";
+import { sendError, type ReceivedRequest } from "./scripted-upstream.ts";
+import { sendJson, sendReply } from "./wire-replies.ts";
 
-/* What the gateway stores for one client, or of one conversation, never enters the request of another. */
+/* What the gateway stores for one client or one conversation never enters a request of another. */
 
 const tokens = { a: "token-of-client-a-0123456789", b: "token-of-client-b-0123456789" };
 const withTokens = `[server]\nport = 0\n[clients.a]\ntoken = "${tokens.a}"\n[clients.b]\ntoken = "${tokens.b}"\n`;
-const as = (client: "a" | "b") => ({ headers: { authorization: `Bearer ${tokens[client]}` } });
+const authorizeAs = (client: "a" | "b") => ({
+  headers: { authorization: `Bearer ${tokens[client]}` },
+});
 
 const tools = [{ type: "function", name: "look", parameters: { type: "object" } }];
 const user = (content: string) => ({ type: "message", role: "user", content });
 const call = { type: "function_call", call_id: "call_0", name: "look", arguments: '{"at":1}' };
 const result = { type: "function_call_output", call_id: "call_0", output: "seen" };
 
-/** Answers the first request of a conversation with reasoning and a call, and any other with a text. */
-async function reasoningScene(toml = withTokens) {
-  const { gateway, upstream } = await scene(
+/** Replies to the first request of a conversation with reasoning and a call, and to others with text. */
+async function reasoningFixture(toml = withTokens) {
+  const { gateway, upstream } = await gatewayFixture(
     ({ body }, response) => {
       const isFirst = !JSON.stringify(body["messages"]).includes("call_0");
       const calls = [{ id: "call_0", name: "look", arguments: ['{"at":1}'] }];
-      const secret = `secret of ${lastWords(body)}`;
-      answers("chat", response, body, isFirst ? { reasoning: [secret], calls } : { text: ["ok"] });
+      const secret = `secret of ${getLastUserText(body)}`;
+      sendReply(
+        "chat",
+        response,
+        body,
+        isFirst ? { reasoning: [secret], calls } : { text: ["ok"] },
+      );
     },
     { toml, upstream: { profile: "deepseek" } },
   );
   return { gateway, upstream };
 }
 
-function lastWords(body: JsonObject): string {
+function getLastUserText(body: JsonObject): string {
   const messages = body["messages"] as { role: string; content: string }[];
   return messages.findLast(({ role }) => role === "user")?.content ?? "";
 }
 
-async function ask(
+async function sendTurn(
   gateway: TestGateway,
   input: object[],
   options: Parameters<TestGateway["post"]>[2] = {},
@@ -53,24 +66,24 @@ async function ask(
   await response.text();
 }
 
-function sentReasoning(request: Received | undefined): unknown {
+function sentReasoning(request: ReceivedRequest | undefined): unknown {
   const messages = (request?.body["messages"] ?? []) as JsonObject[];
   return messages.find(({ role }) => role === "assistant")?.["reasoning_content"];
 }
 
 describe("the reasoning of a call", () => {
-  test("is sent back in its own conversation, though the client has lost it", async () => {
-    const { gateway, upstream } = await reasoningScene();
-    await ask(gateway, [user("Buy")], as("a"));
-    await ask(gateway, [user("Buy"), call, result], as("a"));
+  test("is sent back in its own conversation, although the client has lost it", async () => {
+    const { gateway, upstream } = await reasoningFixture();
+    await sendTurn(gateway, [user("Buy")], authorizeAs("a"));
+    await sendTurn(gateway, [user("Buy"), call, result], authorizeAs("a"));
     expect(sentReasoning(upstream.requests.at(-1))).toBe("secret of Buy");
   });
 
   test("is not sent with the same call id of another client, even in the same conversation", async () => {
-    const { gateway, upstream } = await reasoningScene();
-    await ask(gateway, [user("Buy")], as("a"));
-    await ask(gateway, [user("Sell"), call, result], as("b"));
-    await ask(gateway, [user("Buy"), call, result], as("b"));
+    const { gateway, upstream } = await reasoningFixture();
+    await sendTurn(gateway, [user("Buy")], authorizeAs("a"));
+    await sendTurn(gateway, [user("Sell"), call, result], authorizeAs("b"));
+    await sendTurn(gateway, [user("Buy"), call, result], authorizeAs("b"));
     for (const request of upstream.requests.slice(1)) expect(sentReasoning(request)).toBe("");
     expect(JSON.stringify(upstream.requests.slice(1).map(({ body }) => body))).not.toContain(
       "secret",
@@ -80,19 +93,19 @@ describe("the reasoning of a call", () => {
   test.each([withTokens, ""])(
     "is not sent in another conversation of the same client",
     async (toml) => {
-      const { gateway, upstream } = await reasoningScene(toml);
-      const client = toml === "" ? {} : as("a");
-      await ask(gateway, [user("Buy")], client);
-      await ask(gateway, [user("Sell"), call, result], client);
+      const { gateway, upstream } = await reasoningFixture(toml);
+      const client = toml === "" ? {} : authorizeAs("a");
+      await sendTurn(gateway, [user("Buy")], client);
+      await sendTurn(gateway, [user("Sell"), call, result], client);
       expect(sentReasoning(upstream.requests.at(-1))).toBe("");
-      await ask(gateway, [user("Buy"), call, result], client);
+      await sendTurn(gateway, [user("Buy"), call, result], client);
       expect(sentReasoning(upstream.requests.at(-1))).toBe("secret of Buy");
     },
   );
 
-  test("is not sent to a Chat client, whose history has a call of the same id", async () => {
-    const { gateway, upstream } = await reasoningScene();
-    await ask(gateway, [user("Buy")], as("a"));
+  test("is not sent to a Chat client whose history has a call with the same id", async () => {
+    const { gateway, upstream } = await reasoningFixture();
+    await sendTurn(gateway, [user("Buy")], authorizeAs("a"));
     const messages = [
       { role: "user", content: "Buy" },
       {
@@ -106,16 +119,18 @@ describe("the reasoning of a call", () => {
     ];
     for (const client of ["a", "b"] as const) {
       const body = { model: "up/m", messages };
-      await (await gateway.post("/chat/completions", body, as(client))).text();
+      await (await gateway.post("/chat/completions", body, authorizeAs(client))).text();
       expect(sentReasoning(upstream.requests.at(-1))).toBe("");
     }
   });
 
-  test("of two conversations that go on at the same time stays in each", async () => {
-    const { gateway, upstream } = await reasoningScene();
-    await Promise.all(["One", "Two"].map((words) => ask(gateway, [user(words)], as("a"))));
+  test("of two conversations at the same time stays in each", async () => {
+    const { gateway, upstream } = await reasoningFixture();
+    await Promise.all(
+      ["One", "Two"].map((words) => sendTurn(gateway, [user(words)], authorizeAs("a"))),
+    );
     for (const words of ["Two", "One"]) {
-      await ask(gateway, [user(words), call, result], as("a"));
+      await sendTurn(gateway, [user(words), call, result], authorizeAs("a"));
       expect(sentReasoning(upstream.requests.at(-1))).toBe(`secret of ${words}`);
     }
   });
@@ -125,8 +140,11 @@ describe("the reasoning of a call", () => {
       "contents in parts",
       [{ role: "user", content: [{ type: "input_text", text: "Buy" }] }, call, result],
     ],
-    ["blanks around a text", [user(" Buy\n"), call, result]],
-    ["arguments written otherwise", [user("Buy"), { ...call, arguments: '{ "at": 1 }' }, result]],
+    ["whitespace around text", [user(" Buy\n"), call, result]],
+    [
+      "arguments with other whitespace",
+      [user("Buy"), { ...call, arguments: '{ "at": 1 }' }, result],
+    ],
     ["ids and a status", [user("Buy"), { ...call, id: "fc_1", status: "completed" }, result]],
     ["instructions with the time", [user("Buy"), call, result], { instructions: "It is noon." }],
     [
@@ -137,22 +155,167 @@ describe("the reasoning of a call", () => {
       "a text before the call",
       [user("Buy"), { role: "assistant", content: "Let me look." }, call, result],
     ],
-  ])("is found although the client sends back %s", async (_what, input, more = {}) => {
-    const { gateway, upstream } = await reasoningScene();
-    await ask(gateway, [user("Buy")], as("a"));
-    await ask(gateway, input, as("a"), more);
+  ])("is found even if the client sends back %s", async (_what, input, more = {}) => {
+    const { gateway, upstream } = await reasoningFixture();
+    await sendTurn(gateway, [user("Buy")], authorizeAs("a"));
+    await sendTurn(gateway, input, authorizeAs("a"), more);
     expect(sentReasoning(upstream.requests.at(-1))).toBe("secret of Buy");
   });
 });
 
+describe("the reasoning of a call over Chat, which LangChain drops,", () => {
+  type ChatMessage = { role: string; content: string | null; tool_calls?: { id: string }[] };
+  const chatTools = [{ type: "function", function: { name: "look" } }];
+
+  /** Sends a turn, and returns the history as LangChain sends it next: without reasoning, with new JSON of the arguments. */
+  async function sendChatTurn(
+    { gateway }: { gateway: TestGateway },
+    messages: object[],
+    { client = "a", model = "up/m", stream = false }: ChatTurnOptions = {},
+  ): Promise<object[]> {
+    const body = { model, stream, tools: chatTools, messages };
+    const reply = await gateway.post("/chat/completions", body, authorizeAs(client));
+    expect(reply.status).toBe(200);
+    const { tool_calls: calls = [] } = stream
+      ? collectMessage(await readEvents(reply))
+      : ((await reply.json()) as { choices: [{ message: ChatMessage }] }).choices[0].message;
+    const tool_calls = calls.map(({ id }) => ({
+      id,
+      type: "function",
+      function: { name: "look", arguments: '{"at": 1}' },
+    }));
+    const results = calls.map(({ id }) => ({ role: "tool", content: "seen", tool_call_id: id }));
+    return [...messages, { role: "assistant", content: "", tool_calls }, ...results];
+  }
+  type ChatTurnOptions = { client?: "a" | "b"; model?: string; stream?: boolean };
+
+  function collectMessage(events: JsonObject[]): Pick<ChatMessage, "tool_calls"> {
+    const deltas = events.flatMap(({ choices }) => (choices ?? []) as { delta: ChatMessage }[]);
+    const calls = deltas.flatMap(({ delta }) => delta.tool_calls ?? []);
+    return { tool_calls: calls.filter(({ id }) => id !== undefined) };
+  }
+
+  const question = (content: string) => [
+    { role: "system", content: "Be brief." },
+    { role: "user", content },
+  ];
+
+  /** Calls `call_0` in every reply, with the number of the turn in the reasoning. */
+  async function callingFixture(profile: string) {
+    return gatewayFixture(
+      ({ body }, response) => {
+        const turn = (body["messages"] as object[]).length;
+        const calls = [{ id: "call_0", name: "look", arguments: ['{"at":', "1}"] }];
+        sendReply("chat", response, body, { reasoning: ["secret ", `${turn}`], calls });
+      },
+      { toml: withTokens, upstream: { profile } },
+    );
+  }
+
+  const listSent = (request: ReceivedRequest | undefined) =>
+    ((request?.body["messages"] ?? []) as JsonObject[])
+      .filter(({ role }) => role === "assistant")
+      .map(({ reasoning_content: text }) => text);
+
+  test.each(["deepseek", "kimi", "glm"])(
+    "is sent back to %s for all turns, streamed or not",
+    async (profile) => {
+      const fixture = await callingFixture(profile);
+      for (const stream of [false, true]) {
+        let history: object[] = question(`Look, ${stream}`);
+        for (let turn = 0; turn < 4; turn += 1)
+          history = await sendChatTurn(fixture, history, { stream });
+        await sendChatTurn(fixture, [...history, { role: "user", content: "And?" }], { stream });
+        const sent = listSent(fixture.upstream.requests.at(-1));
+        expect(sent).toEqual(["secret 2", "secret 4", "secret 6", "secret 8"]);
+      }
+    },
+  );
+
+  test("is not sent for another client, another conversation or another upstream", async () => {
+    const other = await testUpstream(({ body }, response) =>
+      sendReply("chat", response, body, { text: ["ok"] }),
+    );
+    const toml = `${withTokens}\n${upstreamToml("other", other.url, { profile: "deepseek" })}`;
+    const fixture = await reasoningFixture(toml);
+    const { upstream } = fixture;
+    const history = await sendChatTurn(fixture, question("Buy"));
+    await sendChatTurn(fixture, history, { client: "b" });
+    expect(listSent(upstream.requests.at(-1))).toEqual([""]);
+    await sendChatTurn(fixture, history.with(1, { role: "user", content: "Sell" }));
+    expect(listSent(upstream.requests.at(-1))).toEqual([""]);
+    await sendChatTurn(fixture, history, { model: "other/m" });
+    expect(listSent(other.requests.at(-1))).toEqual([""]);
+    await sendChatTurn(fixture, history);
+    expect(listSent(upstream.requests.at(-1))).toEqual(["secret of Buy"]);
+  });
+
+  test("is sent back to a generic upstream that rejects calls without it", async () => {
+    const fixture = await gatewayFixture(
+      ({ body }, response) => {
+        const messages = body["messages"] as JsonObject[];
+        const isMissing = messages.some(
+          ({ role, reasoning_content: text }) => role === "assistant" && !text,
+        );
+        const message =
+          "The `reasoning_content` in the thinking mode must be passed back to the API.";
+        if (isMissing) return sendError(response, 400, { message });
+        const calls = [{ id: "call_0", name: "look", arguments: ['{"at":1}'] }];
+        return sendReply("chat", response, body, { reasoning: ["hm"], calls });
+      },
+      { toml: withTokens },
+    );
+    let history: object[] = question("Look");
+    for (let turn = 0; turn < 3; turn += 1) history = await sendChatTurn(fixture, history);
+    expect(listSent(fixture.upstream.requests.at(-1))).toEqual(["hm", "hm"]);
+    expect(fixture.upstream.requests).toHaveLength(4);
+  });
+
+  test("is not added for a client that sends its own", async () => {
+    const fixture = await reasoningFixture();
+    const history = await sendChatTurn(fixture, question("Buy"));
+    const own = { ...history[2], reasoning_content: "my own" };
+    await sendChatTurn(fixture, history.with(2, own));
+    expect(listSent(fixture.upstream.requests.at(-1))).toEqual(["my own"]);
+  });
+});
+
+test("the thought signature of a call returns to a generic upstream that sent it, if the Chat client drops it", async () => {
+  const signed = { google: { thought_signature: "c2ln" } };
+  const call = { id: "call_look01", type: "function", function: { name: "look", arguments: "{}" } };
+  const { gateway, upstream } = await gatewayFixture(({ body }, response) => {
+    const message = { role: "assistant", content: null };
+    const tool_calls = [{ ...call, extra_content: signed }];
+    sendJson(response, {
+      choices: [{ index: 0, finish_reason: "tool_calls", message: { ...message, tool_calls } }],
+      model: body["model"],
+    });
+  });
+  const messages: object[] = [{ role: "user", content: "Look" }];
+  const post = async () => {
+    await (await gateway.post("/chat/completions", { model: "up/m", messages })).text();
+    return upstream.requests.at(-1)?.body["messages"];
+  };
+  await post();
+  messages.push({ role: "assistant", content: null, tool_calls: [call] });
+  messages.push({ role: "tool", content: "seen", tool_call_id: call.id });
+  expect(await post()).toMatchObject([
+    {},
+    { tool_calls: [{ id: call.id, extra_content: signed }] },
+    {},
+  ]);
+});
+
 describe("a digest of what precedes a call", () => {
   const digest = (items: object[], client = "a") =>
-    new ConversationDigest(client, items as InputItem[]);
+    new ConversationDigest(client, () => items as ResponseInputItem[]);
 
   test("is that of the conversation when the call was made", () => {
     const before = [user("One"), { role: "assistant", content: "Yes" }, user("Two")];
-    expect(digest([...before, call, result]).before("call_0")).toBe(digest(before).end);
-    expect(digest([...before, call, result], "b").before("call_0")).not.toBe(digest(before).end);
+    expect(digest([...before, call, result]).getDigestBefore("call_0")).toBe(digest(before).digest);
+    expect(digest([...before, call, result], "b").getDigestBefore("call_0")).not.toBe(
+      digest(before).digest,
+    );
   });
 
   test("differs with every text, call, argument and result before it", () => {
@@ -166,39 +329,39 @@ describe("a digest of what precedes a call", () => {
       [user("One"), { ...other, arguments: "{}" }, { ...result, output: "x" }],
       [user("On"), user("e")],
       [{ role: "user", content: [{ type: "input_image", image_url: "data:image/png;base64,AA" }] }],
-    ].map((items) => digest(items).end);
+    ].map((items) => digest(items).digest);
     expect(new Set(all).size).toBe(all.length);
   });
 
-  test("is not given for a call id that occurs twice", () => {
-    expect(digest([user("One"), call, result, user("Two"), call, result]).before("call_0")).toBe(
-      undefined,
-    );
+  test("does not exist for a call id that occurs twice", () => {
+    expect(
+      digest([user("One"), call, result, user("Two"), call, result]).getDigestBefore("call_0"),
+    ).toBe(undefined);
   });
 
-  test("costs little for a history of 5 MB", () => {
+  test("is computed quickly for a history of 5 MB", () => {
     const items = Array.from({ length: 1000 }, (_each, at) => [
       user(`${at} ${"x".repeat(2000)}`),
       { ...call, call_id: `call_${at}`, arguments: JSON.stringify({ text: "y".repeat(1000) }) },
       { ...result, call_id: `call_${at}`, output: "z".repeat(2000) },
     ]).flat();
     const long = digest(items);
-    const spent = workTime(() => void long.before("call_999"));
-    expect(long.before("call_999")).toBeDefined();
-    // 13 ms when warm, 31 ms the first time; then it is looked up.
+    const spent = measureCpuTime(() => void long.getDigestBefore("call_999"));
+    expect(long.getDigestBefore("call_999")).toBeDefined();
+    // 13 ms when warm, 31 ms the first time; later it is cached.
     expect(spent).toBeLessThan(300);
-    expect(workTime(() => void long.end)).toBeLessThan(5);
+    expect(measureCpuTime(() => void long.digest)).toBeLessThan(5);
   });
 });
 
 describe("a stored response", () => {
-  test("can be gone on from by the client that made it, and by no other", async () => {
-    const { gateway, upstream } = await scene(
-      ({ body }, response) => answers("chat", response, body, { text: ["Paris"] }),
+  test("can be continued by the client that created it, and by no other", async () => {
+    const { gateway, upstream } = await gatewayFixture(
+      ({ body }, response) => sendReply("chat", response, body, { text: ["Paris"] }),
       { toml: withTokens },
     );
     const post = (client: "a" | "b", body: object) =>
-      gateway.post("/responses", { model: "up/m", ...body }, as(client));
+      gateway.post("/responses", { model: "up/m", ...body }, authorizeAs(client));
     const first = (await (await post("a", { input: "My secret" })).json()) as {
       id: string;
       output: { id: string }[];
@@ -209,22 +372,22 @@ describe("a stored response", () => {
     expect((await post("a", { input: [user("And"), reference] })).status).toBe(200);
     const count = upstream.requests.length;
     for (const body of [next, { input: [user("And"), reference] }]) {
-      const refused = await post("b", body);
-      expect(refused.status).toBe(400);
-      expect(await refused.text()).toMatch(/not found: it was not made here/);
+      const rejected = await post("b", body);
+      expect(rejected.status).toBe(400);
+      expect(await rejected.text()).toMatch(/not found: it was not created here/);
     }
     expect(upstream.requests).toHaveLength(count);
   });
 });
 
 test("an error that quotes one client's request is not shown to another while the model is paused", async () => {
-  const { gateway } = await scene(
+  const { gateway } = await gatewayFixture(
     ({ body }, response) =>
-      refuse(response, 500, { message: `cannot render "${lastWords(body)}"` }),
+      sendError(response, 500, { message: `cannot render "${getLastUserText(body)}"` }),
     { toml: withTokens, upstream: { retries: 0 } },
   );
   const post = (client: "a" | "b", input: string) =>
-    gateway.post("/responses", { model: "up/m", input }, as(client));
+    gateway.post("/responses", { model: "up/m", input }, authorizeAs(client));
   for (let round = 0; round < 4; round += 1) await post("b", "Hello");
   await post("a", "My secret");
   const own = await post("a", "My secret");
@@ -237,21 +400,32 @@ test("an error that quotes one client's request is not shown to another while th
   expect(text).not.toContain("My secret");
 });
 
-test("an Idempotency-Key of one client is not that of another, with a token or without", () => {
-  const keyOf = (name: string | undefined) =>
-    idempotencyKey({
+test("the same Idempotency-Key of two clients or owners, with a token or without, is not the same key", () => {
+  const getKey = (name: string | undefined, owner = "") =>
+    getScopedIdempotencyKey({
       request: { headers: { "idempotency-key": "1" } },
       client: name === undefined ? undefined : { name },
-    } as unknown as Call);
-  const keys = [keyOf("a"), keyOf("b"), keyOf(undefined)];
-  expect(new Set(keys).size).toBe(3);
-  expect(keyOf("a")).toBe(keys[0]);
+      owner,
+    } as unknown as RequestContext);
+  const keys = [
+    getKey("a"),
+    getKey("b"),
+    getKey(undefined),
+    getKey("key", "a"),
+    getKey("key", "b"),
+  ];
+  expect(new Set(keys).size).toBe(5);
+  expect(getKey("a")).toBe(keys[0]);
+  // Two access keys of one owner.
+  expect(getKey("another key", "a")).toBe(keys[3]);
 });
 
-describe("with two tokens and one agent", () => {
+describe("for two clients of one agent", () => {
   const agents = () =>
-    office([clock, clock, says("It is noon.")], { toml: `${withTokens}\n${asksFirst}` });
-  const postTo = (
+    scriptedAgentFixture([callClock, callClock, says("It is noon.")], {
+      toml: `${withTokens}\n${approvalToml}`,
+    });
+  const postAs = (
     { url }: TestGateway,
     path: string,
     client: "a" | "b",
@@ -260,55 +434,52 @@ describe("with two tokens and one agent", () => {
   ) =>
     fetch(`${url}${path}`, {
       method: "POST",
-      headers: { "content-type": "application/json", ...as(client).headers, ...headers },
+      headers: { "content-type": "application/json", ...authorizeAs(client).headers, ...headers },
       body: JSON.stringify(body),
     });
 
   test.each([
     ["/api/tasks", "task_id", { agent: "clerk", input: "One" }, { agent: "clerk", input: "Two" }],
     ["/api/chats", "chat_id", { title: "One" }, { title: "Two" }],
-  ])(
-    "the same Idempotency-Key starts something else at %s for each of them",
-    async (path, id, one, two) => {
-      const { gateway } = await agents();
-      const key = { "idempotency-key": "1" };
-      const idOf = async (client: "a" | "b", body: object) => {
-        const reply = await postTo(gateway, path, client, body, key);
-        expect(reply.status).toBeLessThan(300);
-        const made = (await reply.json()) as { chat?: JsonObject } & JsonObject;
-        return (made.chat ?? made)[id];
-      };
-      const ofA = await idOf("a", one);
-      const ofB = await idOf("b", two);
-      expect(ofB).toMatch(/^(?:task|chat)_/);
-      expect(ofB).not.toBe(ofA);
-      expect(await idOf("a", one)).toBe(ofA);
-      expect(await idOf("b", two)).toBe(ofB);
-      for (const [client, body] of [["a", two] as const, ["b", one] as const])
-        expect((await postTo(gateway, path, client, body, key)).status).toBe(409);
-    },
-  );
+  ])("the same Idempotency-Key creates separate objects at %s", async (path, id, one, two) => {
+    const { gateway } = await agents();
+    const key = { "idempotency-key": "1" };
+    const createAndGetId = async (client: "a" | "b", body: object) => {
+      const reply = await postAs(gateway, path, client, body, key);
+      expect(reply.status).toBeLessThan(300);
+      const created = (await reply.json()) as { chat?: JsonObject } & JsonObject;
+      return (created.chat ?? created)[id];
+    };
+    const ofA = await createAndGetId("a", one);
+    const ofB = await createAndGetId("b", two);
+    expect(ofB).toMatch(/^(?:task|chat)_/);
+    expect(ofB).not.toBe(ofA);
+    expect(await createAndGetId("a", one)).toBe(ofA);
+    expect(await createAndGetId("b", two)).toBe(ofB);
+    for (const [client, body] of [["a", two] as const, ["b", one] as const])
+      expect((await postAs(gateway, path, client, body, key)).status).toBe(409);
+  });
 
-  test("a reply that waits for a person is found again by its client only", async () => {
+  test("a reply that is waiting for an approval is continued only by its own client", async () => {
     const { gateway, upstream } = await agents();
-    const taskOf = async (client: "a" | "b") => {
-      const reply = await gateway.post("/responses", askAgent, as(client));
+    const startTask = async (client: "a" | "b") => {
+      const reply = await gateway.post("/responses", askAgent, authorizeAs(client));
       expect(await reply.text()).toContain("approval_required");
       return reply.headers.get("x-deltawire-task");
     };
-    const ofA = await taskOf("a");
-    const ofB = await taskOf("b");
+    const ofA = await startTask("a");
+    const ofB = await startTask("b");
     expect(ofB).not.toBe(ofA);
-    expect([await taskOf("a"), await taskOf("b")]).toEqual([ofA, ofB]);
+    expect([await startTask("a"), await startTask("b")]).toEqual([ofA, ofB]);
     expect(upstream.requests).toHaveLength(2);
   });
 
-  test("a response of an agent can be gone on from by the client that made it only", async () => {
-    const { gateway, upstream } = await office([says("It is noon.")], {
-      toml: `${withTokens}\n${asksFirst}`,
+  test("a response of an agent can be continued only by the client that created it", async () => {
+    const { gateway, upstream } = await scriptedAgentFixture([says("It is noon.")], {
+      toml: `${withTokens}\n${approvalToml}`,
     });
     const post = (client: "a" | "b", body: object) =>
-      gateway.post("/responses", { ...askAgent, ...body }, as(client));
+      gateway.post("/responses", { ...askAgent, ...body }, authorizeAs(client));
     const first = (await (await post("a", { input: "My secret" })).json()) as {
       id: string;
       output: { id: string; type: string }[];
@@ -326,11 +497,11 @@ describe("with two tokens and one agent", () => {
 });
 
 test.each(["token 1", "token 27", "", " ", "\n\n", "a\u0000b"])(
-  "a client cannot be named %j, which may stand for another one",
+  "a client cannot be named %j, which could be confused with another one",
   (name) => {
     const toml = `[server]\ntokens = ["token-of-nobody-0123456789"]\n[clients.${JSON.stringify(name)}]\ntoken = "${tokens.a}"\n`;
-    expect(() => readConfig(toml, { file: "deltawire.toml", env: {} })).toThrow(
-      /cannot be the name of a client/,
+    expect(() => parseConfig(toml, { file: "deltawire.toml", env: {} })).toThrow(
+      /(?:reserved|invalid) client name/,
     );
   },
 );

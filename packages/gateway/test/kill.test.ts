@@ -5,85 +5,99 @@ import {
   atBoundaries,
   atCancel,
   atRandom,
-  eachOf,
+  everyNth,
   inTools,
-  type Case,
+  type KillCase,
 } from "../check/kill/cases.ts";
-import { Kit } from "../check/kill/kit.ts";
-import { Tally, tryCases, undisturbedRun, type Trying } from "../check/kill/tally.ts";
+import { KillHarness } from "../check/kill/kill-harness.ts";
+import { runBaseline, runCases, type RunCasesOptions } from "../check/kill/run-cases.ts";
+import { KillTally } from "../check/kill/tally.ts";
 
-/* The short form of `npm run check:kill`: real servers, killed with -9 at some of the places where that one kills them. */
+/* A short form of `npm run check:kill`: kills real servers with -9, at some of the points of the full check. */
 
-let kit: Kit;
-let undisturbed: Awaited<ReturnType<typeof undisturbedRun>>;
-let canceled: typeof undisturbed;
+let harness: KillHarness;
+let baseline: Awaited<ReturnType<typeof runBaseline>>;
+let canceledBaseline: typeof baseline;
 
 beforeAll(async () => {
-  kit = await Kit.open(3);
-  [undisturbed, canceled] = await Promise.all([
-    undisturbedRun(kit),
-    undisturbedRun(kit, { plot: "helper canceled" }),
+  harness = await KillHarness.open(3);
+  [baseline, canceledBaseline] = await Promise.all([
+    runBaseline(harness),
+    runBaseline(harness, { scenario: "helper canceled" }),
   ]);
 }, 60_000);
 
-afterAll(() => kit.close());
+afterAll(() => harness.close());
 
-async function tried(cases: readonly Case[], options: Partial<Trying> = {}) {
-  const tally = new Tally();
-  await tryCases(kit, () => cases, { undisturbed: undisturbed.end, tally, atOnce: 3, ...options });
+async function tallyCases(cases: readonly KillCase[], options: Partial<RunCasesOptions> = {}) {
+  const tally = new KillTally();
+  await runCases(harness, () => cases, {
+    baseline: baseline.finalState,
+    tally,
+    concurrency: 3,
+    ...options,
+  });
   return tally;
 }
 
-const never = (): boolean => false;
-
-test("a server that is killed anywhere goes on: nothing is lost, and nothing that may happen once happens twice", async () => {
-  const tally = await tried([
-    ...eachOf(50, atBoundaries(undisturbed.end.log)),
-    ...firstOf(1, againAtWrites(13, never)),
-    ...eachOf(6, inTools()),
-    ...firstOf(1, atRandom(1, undisturbed.ms, never)),
+test("a task whose server is killed continues after a restart, loses nothing, and repeats no effect that may happen only once", async () => {
+  const tally = await tallyCases([
+    ...everyNth(50, atBoundaries(baseline.finalState.log)),
+    ...takeFirst(
+      1,
+      againAtWrites(13, () => false),
+    ),
+    ...everyNth(6, inTools()),
+    ...takeFirst(
+      1,
+      atRandom(1, baseline.ms, () => false),
+    ),
   ]);
   expect(tally.failures).toEqual([]);
   expect(tally.passed).toBeGreaterThan(8);
 }, 60_000);
 
-test("a sub-agent that is cancelled when the server is killed is cancelled, and its parent goes on", async () => {
-  const cases = firstOf(2, eachOf(4, atCancel()));
-  const tally = await tried(cases, { undisturbed: canceled.end });
+test("a sub-agent that is canceled while the server is killed stays canceled, and its parent continues", async () => {
+  const cases = takeFirst(2, everyNth(4, atCancel()));
+  const tally = await tallyCases(cases, { baseline: canceledBaseline.finalState });
   expect(tally.failures).toEqual([]);
   expect(tally.passed).toBe(cases.length);
 }, 60_000);
 
-test("a store of somebody else is tried in the same way", async () => {
-  const store = pathOf(new URL("../check/kill/lines-store.ts", import.meta.url));
-  const tally = await tried([...eachOf(100, atBoundaries(undisturbed.end.log))], { store });
+test("a custom store passes the same check", async () => {
+  const store = pathOf(new URL("../check/kill/jsonl-store.ts", import.meta.url));
+  const cases = [...atBoundaries(baseline.finalState.log)];
+  // After this kill the same request is sent again, with a key that the store must have written.
+  const afterStart = cases.filter(({ name }) => name === "task.created 0, stored");
+  const tally = await tallyCases([...everyNth(100, cases), ...afterStart], { store });
   expect(tally.failures).toEqual([]);
+  expect(tally.passed).toBeGreaterThan(1);
 }, 60_000);
 
-test("a store that acknowledges what it has not kept is found out", async () => {
-  // By then the client must have been told of questions, for it has answered them.
-  const cases = ["task.approval.requested", "task.approval.resolved"].map((what): Case => ({
-    how: "told",
+test("the check fails for a store that acknowledges writes before it stores them", async () => {
+  // By the fourth of these writes the client has received and answered several approval requests.
+  const cases = ["task.approval.requested", "task.approval.resolved"].map((what): KillCase => ({
+    killMethod: "notified",
     name: what,
-    kills: [{ at: { what, nth: 3 }, moment: "told" }],
-    patience: "at once",
+    kills: [{ at: { what, nth: 3 }, moment: "notified" }],
+    answerTiming: "immediately",
   }));
-  const store = pathOf(new URL("../check/kill/forgetful-store.ts", import.meta.url));
-  const { failures } = await tried(cases, { store, longestMs: 8000 });
+  const store = pathOf(new URL("../check/kill/early-ack-store.ts", import.meta.url));
+  const { failures } = await tallyCases(cases, { store, timeoutMs: 8000 });
   expect(failures).toHaveLength(cases.length);
   for (const { faults } of failures)
     expect(faults.join("\n")).toMatch(
-      /was told and is not in the log|the client was refused|was acknowledged and is lost/,
+      /was sent but is not in the log|the client was rejected|was acknowledged but is lost/,
     );
 }, 60_000);
 
-test("a store that keeps what a person refused to show is found out", async () => {
-  const store = pathOf(new URL("../check/kill/hoarding-store.ts", import.meta.url));
-  await expect(undisturbedRun(kit, { store })).rejects.toThrow(/refused is still in/);
+test("the check fails for a store that keeps a denied result", async () => {
+  const store = pathOf(new URL("../check/kill/no-redaction-store.ts", import.meta.url));
+  await expect(runBaseline(harness, { store })).rejects.toThrow(/denied content is still in/);
 }, 60_000);
 
-function firstOf(count: number, cases: Iterable<Case>): Case[] {
-  const first: Case[] = [];
+function takeFirst(count: number, cases: Iterable<KillCase>): KillCase[] {
+  const first: KillCase[] = [];
   for (const one of cases) {
     if (first.length === count) break;
     first.push(one);

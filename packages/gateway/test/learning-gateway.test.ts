@@ -1,12 +1,13 @@
 import { expect, test } from "vitest";
-import { helloChat, hello, scene } from "./scene.ts";
-import { refuse, says } from "./scripted-upstream.ts";
-import type { Received } from "./scripted-upstream.ts";
+import { helloChat, hello, gatewayFixture } from "./gateway-fixture.ts";
+import { sendError, streamText } from "./scripted-upstream.ts";
+import type { ReceivedRequest } from "./scripted-upstream.ts";
 
-const roles = ({ body }: Received): unknown[] =>
+const roles = ({ body }: ReceivedRequest): unknown[] =>
   (body["messages"] as { role: string }[]).map(({ role }) => role);
 
-const refusesLateSystem = (request: Received): boolean => roles(request).lastIndexOf("system") > 0;
+const rejectsLateSystem = (request: ReceivedRequest): boolean =>
+  roles(request).lastIndexOf("system") > 0;
 
 const conversation = {
   ...hello,
@@ -17,11 +18,11 @@ const conversation = {
   ],
 };
 
-test("an upstream that refuses for a known reason is asked again with the repair, and the lesson is kept", async () => {
-  const { gateway, upstream } = await scene((request, response) => {
-    if (refusesLateSystem(request))
-      refuse(response, 400, { message: "System message must be at the beginning." });
-    else says(response, "fine");
+test("a request that is rejected for a known reason is retried with a change, and the lesson is stored", async () => {
+  const { gateway, upstream } = await gatewayFixture((request, response) => {
+    if (rejectsLateSystem(request))
+      sendError(response, 400, { message: "System message must be at the beginning." });
+    else streamText(response, "fine");
   });
   expect((await gateway.post("/responses", conversation)).status).toBe(200);
   expect(upstream.requests.map(roles)).toEqual([
@@ -36,21 +37,21 @@ test("an upstream that refuses for a known reason is asked again with the repair
   });
 });
 
-test("a lesson holds for its model only, can be seen, and can be forgotten", async () => {
-  const { gateway, upstream } = await scene((request, response) => {
-    if (refusesLateSystem(request))
-      refuse(response, 400, { message: "System message must be at the beginning." });
-    else says(response, "fine");
+test("a lesson applies only to its model, can be listed, and can be deleted", async () => {
+  const { gateway, upstream } = await gatewayFixture((request, response) => {
+    if (rejectsLateSystem(request))
+      sendError(response, 400, { message: "System message must be at the beginning." });
+    else streamText(response, "fine");
   });
   await gateway.post("/responses", conversation);
-  const seen = await fetch(`${gateway.url}/deltawire/lessons`);
-  expect(await seen.json()).toMatchObject({
+  const lessonsReply = await fetch(`${gateway.url}/deltawire/lessons`);
+  expect(await lessonsReply.json()).toMatchObject({
     lessons: [
       {
         upstream: "up",
         model: "m",
         code: "system_first",
-        said: "System message must be at the beginning.",
+        provider_message: "System message must be at the beginning.",
       },
     ],
   });
@@ -64,18 +65,18 @@ test("a lesson holds for its model only, can be seen, and can be forgotten", asy
   expect(upstream.requests).toHaveLength(6);
 });
 
-test("several things can be learned from one request, also for a Chat client", async () => {
-  const { gateway, upstream } = await scene(({ body }, response) => {
+test("one request can teach several lessons, also for a Chat client", async () => {
+  const { gateway, upstream } = await gatewayFixture(({ body }, response) => {
     if (body["seed"] !== undefined)
-      return refuse(response, 400, { message: "Unsupported parameter: 'seed'", param: "seed" });
+      return sendError(response, 400, { message: "Unsupported parameter: 'seed'", param: "seed" });
     if (body["max_tokens"] !== undefined)
-      return refuse(response, 400, {
+      return sendError(response, 400, {
         message:
           "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.",
         param: "max_tokens",
         code: "unsupported_parameter",
       });
-    says(response, "fine");
+    streamText(response, "fine");
   });
   const response = await gateway.post("/chat/completions", {
     ...helloChat,
@@ -87,18 +88,18 @@ test("several things can be learned from one request, also for a Chat client", a
   expect(upstream.requests).toHaveLength(3);
 });
 
-test("an upstream that refuses whatever is done is not asked for ever", async () => {
-  const { gateway, upstream } = await scene((_request, response) => {
-    refuse(response, 400, { message: "System message must be at the beginning." });
+test("the number of retries is limited if the upstream rejects every change", async () => {
+  const { gateway, upstream } = await gatewayFixture((_request, response) => {
+    sendError(response, 400, { message: "System message must be at the beginning." });
   });
   const response = await gateway.post("/responses", conversation);
   expect(response.status).toBe(400);
   expect(upstream.requests.length).toBeLessThan(5);
 });
 
-test("a refusal that teaches nothing is told in the provider's words", async () => {
-  const { gateway, upstream } = await scene((_request, response) => {
-    refuse(response, 422, { message: "your prompt is against our policy" });
+test("an error that teaches no lesson is reported with the provider's message", async () => {
+  const { gateway, upstream } = await gatewayFixture((_request, response) => {
+    sendError(response, 422, { message: "your prompt is against our policy" });
   });
   const response = await gateway.post("/responses", hello);
   expect(response.status).toBe(422);

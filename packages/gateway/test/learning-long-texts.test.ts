@@ -1,9 +1,9 @@
 import { genericProfile } from "@deltawire/wire";
 import { expect, test } from "vitest";
-import { workTime } from "../../../test/work-time.ts";
-import { lessonOf } from "../src/learning/lessons.ts";
+import { measureCpuTime } from "../../../test/cpu-time.ts";
+import { deriveLesson } from "../src/learning/derive-lesson.ts";
 
-/** A request that has all that a lesson may change. */
+/** A request with everything that lessons can change. */
 const body = {
   model: "m",
   stream: true,
@@ -30,7 +30,7 @@ const body = {
   input: [{ type: "reasoning", encrypted_content: "a" }],
 };
 
-/** Beginnings of sentences that the tables look for, and what drags a pattern along behind them. */
+/** Starts of matching sentences, followed by text that is slow to match. */
 const words = [
   "\\",
   '\\"a',
@@ -108,31 +108,31 @@ const texts = [
 ];
 
 test.each(["chat", "responses"] as const)(
-  "no text of a refusal keeps the tables of %s upstreams busy",
+  "no error text makes the patterns for %s upstreams slow",
   { timeout: 300_000 },
   (speaks) => {
-    const tried = { speaks, profile: genericProfile, responses: {}, body };
+    const attempt = { speaks, profile: genericProfile, responses: {}, body };
     const slow: string[] = [];
     for (const text of texts)
       for (const error of [{ message: text }, { param: "a", type: text, message: text }]) {
-        const ms = workTime(() => lessonOf({ status: 400, body: { error } }, tried));
+        const ms = measureCpuTime(() => deriveLesson({ status: 400, body: { error } }, attempt));
         if (ms > 150) slow.push(`${ms.toFixed(0)} ms: ${JSON.stringify(text.slice(0, 60))}`);
       }
     expect(slow).toEqual([]);
   },
 );
 
-test("an error with hundreds of complaints is not compared with all of a long request", () => {
+test("an error with hundreds of matches is not compared with a long request", () => {
   const content = "Unsupported parameter: 'a".repeat(800_000);
   const long = { model: "m", seed: 1, messages: [{ role: "user", content }] };
-  const tried = { speaks: "chat" as const, profile: genericProfile, responses: {}, body: long };
+  const attempt = { speaks: "chat" as const, profile: genericProfile, responses: {}, body: long };
   const names = ["seed", ...Array.from({ length: 300 }, (_, at) => `a${at}`)];
   const message = names.map((name) => `Unsupported parameter: '${name}'`).join("\n");
-  let lesson: ReturnType<typeof lessonOf> = undefined;
-  const ms = workTime(
-    () => (lesson = lessonOf({ status: 400, body: { error: { message } } }, tried)),
+  let lesson: ReturnType<typeof deriveLesson> = undefined;
+  const ms = measureCpuTime(
+    () => (lesson = deriveLesson({ status: 400, body: { error: { message } } }, attempt)),
   );
   expect(ms).toBeLessThan(150);
-  // What cannot be told from a quote helps this request only.
+  // A possible quote teaches a lesson for this request only.
   expect(lesson).toMatchObject({ flags: { droppedParameters: ["seed"] }, once: true });
 });

@@ -2,15 +2,16 @@ import { readFileSync } from "node:fs";
 import {
   decodeResponsesRequest,
   genericProfile,
-  mendedResponsesRequest,
-  mendHistory,
+  repairResponsesRequest,
+  repairHistory,
   Repairs,
-  type InputItem,
+  type ResponseInputItem,
+  type ResponsesFlags,
   type JsonObject,
 } from "@deltawire/wire";
 import { describe, expect, test } from "vitest";
-import { lessonOf, type Lesson, type ResponsesLesson } from "../src/learning/lessons.ts";
-import { withLesson } from "../src/learning/memory.ts";
+import { deriveLesson, type Lesson } from "../src/learning/derive-lesson.ts";
+import { mergeResponsesFlags } from "../src/learning/lesson-registry.ts";
 import { sharedData } from "../../../test/shared-data.ts";
 
 const history = [
@@ -25,6 +26,45 @@ const history = [
   { role: "user", content: "again" },
 ];
 
+describe("a Codex request for a lite model, with its tools in the input,", () => {
+  const tools = [{ type: "function", name: "f", parameters: {} }];
+  const input = [
+    { type: "additional_tools", role: "developer", tools },
+    { role: "user", content: "hi" },
+  ];
+
+  test.each([
+    "Invalid value: 'additional_tools'. Supported values are: 'message', 'function_call'.",
+    "input.0: Input should be a valid dictionary or one of the union types",
+    "Invalid 'input[0].type': unknown item type",
+  ])("that is rejected is sent with its tools in `tools`: %s", (message) => {
+    const lesson = learn({ input }, message);
+    expect(lesson).toMatchObject({ code: "additional_tools", responses: { hoistTools: true } });
+    const request = decodeResponsesRequest({ model: "m", input, tools: [] });
+    const { body, repairs } = repairResponsesRequest(request, lesson?.responses);
+    expect(body).toEqual({ model: "m", input: input.slice(1), tools });
+    expect(repairs.list).toMatchObject([
+      { code: "parameter_changed", detail: "input[].additional_tools: sent as tools" },
+    ]);
+    expect(learn({ input }, message, { before: { hoistTools: true } })).toBeUndefined();
+    expect(learn({ input: input.slice(1) }, message)).toBeUndefined();
+  });
+});
+
+test.each(["content", "output"])(
+  "a rejected cache breakpoint is dropped from the %s of all items",
+  (field) => {
+    const part = { type: "input_text", text: "hi", prompt_cache_breakpoint: { mode: "explicit" } };
+    const message = `Unknown parameter: 'input[0].${field}[0].prompt_cache_breakpoint'.`;
+    const path = `input[].${field}[].prompt_cache_breakpoint`;
+    const lesson = learn({ input: [{ type: "message", role: "user", [field]: [part] }] }, message);
+    expect(lesson).toMatchObject({
+      code: "parameter",
+      responses: { droppedParameters: [path] },
+    });
+  },
+);
+
 describe("a history", () => {
   const notFound =
     "Item with id 'rs_1' not found. Items are not persisted when `store` is set to false. Try again with `store` set to true, or remove this item from your input.";
@@ -36,20 +76,20 @@ describe("a history", () => {
       400,
       "Item 'msg_1' of type 'message' was provided without its required 'reasoning' item: 'rs_1'.",
     ],
-  ])("that is refused loses the ids whose reasoning is not there: %i %s", (status, message) => {
+  ])("that is rejected loses the ids of items without reasoning: %i %s", (status, message) => {
     const lesson = learn({ input: history }, message, { status });
     expect(lesson).toMatchObject({
       code: "history",
       flags: {},
-      responses: { refusedHistory: true },
+      responses: { rejectsHistory: true },
     });
     expect(lesson?.once).toBeUndefined();
   });
 
-  test("that is refused still loses its sealed reasoning, this once", () => {
-    const lesson = learn({ input: history }, notFound, { before: { refusedHistory: true } });
+  test("that is rejected again loses its sealed reasoning, for this request", () => {
+    const lesson = learn({ input: history }, notFound, { before: { rejectsHistory: true } });
     expect(lesson).toMatchObject({ responses: { dropSealed: true }, once: true });
-    const before = { refusedHistory: true, dropSealed: true };
+    const before = { rejectsHistory: true, dropSealed: true };
     expect(learn({ input: history }, notFound, { before })).toBeUndefined();
   });
 
@@ -63,28 +103,31 @@ describe("a history", () => {
         "The encrypted content for item rs_1 could not be verified. Reason: Encrypted content item_id did not match the target item id.",
     },
     { message: "Could not decrypt the provided encrypted_content." },
-  ])("with reasoning that another server sealed goes without it, this once: $message", (error) => {
-    const lesson = lessonOf(
-      { status: 400, body: { error } },
-      { speaks: "responses", profile: genericProfile, responses: {}, body: { input: history } },
-    );
-    expect(lesson).toMatchObject({
-      code: "sealed_reasoning",
-      responses: { refusedHistory: true, dropSealed: true },
-      once: true,
-    });
-    const { refusedHistory: refused = false, dropSealed = false } = lesson?.responses ?? {};
-    const repairs = new Repairs();
-    const mended = mendHistory(history as InputItem[], {
-      stored: false,
-      refused,
-      dropSealed,
-      repairs,
-    });
-    expect(JSON.stringify(mended)).not.toMatch(/gAAA|rs_1|msg_1/);
-  });
+  ])(
+    "with reasoning that another server sealed is sent without it, for this request: $message",
+    (error) => {
+      const lesson = deriveLesson(
+        { status: 400, body: { error } },
+        { speaks: "responses", profile: genericProfile, responses: {}, body: { input: history } },
+      );
+      expect(lesson).toMatchObject({
+        code: "sealed_reasoning",
+        responses: { rejectsHistory: true, dropSealed: true },
+        once: true,
+      });
+      const { rejectsHistory: wasRejected = false, dropSealed = false } = lesson?.responses ?? {};
+      const repairs = new Repairs();
+      const applyLesson = repairHistory(history as ResponseInputItem[], {
+        stored: false,
+        wasRejected,
+        dropSealed,
+        repairs,
+      });
+      expect(JSON.stringify(applyLesson)).not.toMatch(/gAAA|rs_1|msg_1/);
+    },
+  );
 
-  test("that has nothing to lose teaches nothing", () => {
+  test("without anything to remove teaches no lesson", () => {
     expect(learn({ input: "hi" }, notFound)).toBeUndefined();
     expect(
       learn({ input: [history[0] ?? {}] }, "The encrypted content gAAA could not be verified."),
@@ -93,15 +136,15 @@ describe("a history", () => {
 });
 
 describe("a parameter", () => {
-  test.each<[title: string, body: JsonObject, said: unknown, taken: JsonObject]>([
+  test.each<[title: string, body: JsonObject, errorBody: unknown, expected: JsonObject]>([
     [
-      "store that has to be false, on ChatGPT's Codex backend",
+      "store must be false, on ChatGPT's Codex backend",
       { model: "m", input: "hi" },
       { detail: "Store must be set to false" },
       { model: "m", input: "hi", store: false },
     ],
     [
-      "store that has to be false, on vLLM",
+      "store must be false, on vLLM",
       { model: "m", store: true },
       {
         error: {
@@ -112,7 +155,7 @@ describe("a parameter", () => {
       { model: "m", store: false },
     ],
     [
-      "a stream that has to be one",
+      "stream must be true",
       { model: "m" },
       { detail: "Stream must be set to true" },
       { model: "m", stream: true },
@@ -156,7 +199,7 @@ describe("a parameter", () => {
       { model: "m" },
     ],
     [
-      "an effort that is not known",
+      "an effort that is not supported",
       { model: "m", reasoning: { effort: "none", summary: "auto" } },
       {
         error: {
@@ -169,7 +212,7 @@ describe("a parameter", () => {
       { model: "m", reasoning: { effort: "low", summary: "auto" } },
     ],
     [
-      "an effort where none is known",
+      "an effort on a server that supports none",
       { model: "m", reasoning: { effort: "high" } },
       {
         code: "Client specified an invalid argument",
@@ -191,14 +234,14 @@ describe("a parameter", () => {
       },
       { model: "m", input: [{ role: "user", content: "hi" }, { type: "x" }] },
     ],
-  ])("%s", (_title, body, said, taken) => {
-    const refusal = { status: 400, body: said };
-    const tried = { speaks: "responses", profile: genericProfile, body } as const;
-    const lesson = lessonOf(refusal, { ...tried, responses: {} });
-    expect(mended(body, lesson?.responses ?? {})).toEqual(taken);
+  ])("is changed after an error about it: %s", (_title, body, errorBody, expected) => {
+    const rejection = { status: 400, body: errorBody };
+    const attempt = { speaks: "responses", profile: genericProfile, body } as const;
+    const lesson = deriveLesson(rejection, { ...attempt, responses: {} });
+    expect(applyLesson(body, lesson?.responses ?? {})).toEqual(expected);
 
-    const learned = withLesson({}, lesson?.responses ?? {});
-    const again = lessonOf(refusal, { ...tried, responses: learned, body: taken });
+    const learned = mergeResponsesFlags({}, lesson?.responses ?? {});
+    const again = deriveLesson(rejection, { ...attempt, responses: learned, body: expected });
     expect(again?.responses).not.toEqual(lesson?.responses);
   });
 
@@ -209,7 +252,7 @@ describe("a parameter", () => {
     "Unsupported parameter: input",
     "Unknown parameter: 'input[0].content'.",
     "previous_response_id is not supported",
-  ])("without which something else would be asked stays: %s", (message) => {
+  ])("that the request depends on is not dropped: %s", (message) => {
     const body = {
       model: "m",
       input: "hi",
@@ -220,10 +263,10 @@ describe("a parameter", () => {
     expect(learn(body, message)).toBeUndefined();
   });
 
-  test("is the nearest effort that is known, of two the higher", () => {
-    const asked = (effort: string): unknown =>
-      mended({ reasoning: { effort } }, { efforts: ["low", "high"] })["reasoning"];
-    expect(["none", "low", "medium", "xhigh", "strange"].map(asked)).toEqual([
+  test("for the effort becomes the nearest supported one, the higher of two", () => {
+    const sendEffort = (effort: string): unknown =>
+      applyLesson({ reasoning: { effort } }, { efforts: ["low", "high"] })["reasoning"];
+    expect(["none", "low", "medium", "xhigh", "strange"].map(sendEffort)).toEqual([
       { effort: "low" },
       { effort: "low" },
       { effort: "high" },
@@ -232,28 +275,33 @@ describe("a parameter", () => {
     ]);
   });
 
-  test("is left alone where nothing was learned", () => {
+  test("is not changed if there is no lesson", () => {
     const body = { model: "m" };
-    expect(mended(body, {})).toBe(body);
+    expect(applyLesson(body, {})).toBe(body);
   });
 });
 
-const catalogue = sharedData("quirks/quirks.json");
+const catalog = sharedData("quirks/quirks.json");
 
-test.skipIf(catalogue.isMissing)(
-  "every refusal of a Responses upstream in the shared catalogue teaches something",
+test.skipIf(catalog.isMissing)(
+  "every rejection of a Responses upstream in the shared catalog teaches a lesson",
   () => {
-    const { quirks } = JSON.parse(readFileSync(catalogue.path, "utf8")) as {
+    const { quirks } = JSON.parse(readFileSync(catalog.path, "utf8")) as {
       quirks: { class: string; title: string; error?: { status: number; body?: unknown } }[];
     };
-    const refused = quirks.filter((quirk) => quirk.class === "responses-upstream" && quirk.error);
-    expect(refused.length).toBeGreaterThan(2);
-    for (const { error, title } of refused) {
-      // One has its words in the title only.
-      const refusal = { status: error?.status ?? 400, body: error?.body ?? title };
+    const rejected = quirks.filter((quirk) => quirk.class === "responses-upstream" && quirk.error);
+    expect(rejected.length).toBeGreaterThan(2);
+    for (const { error, title } of rejected) {
+      // One rejection has its message only in its title.
+      const rejection = { status: error?.status ?? 400, body: error?.body ?? title };
       const body = { input: history };
-      const tried = { speaks: "responses", profile: genericProfile, responses: {}, body } as const;
-      expect(lessonOf(refusal, tried)?.code, title).toMatch(/history|sealed_reasoning/);
+      const attempt = {
+        speaks: "responses",
+        profile: genericProfile,
+        responses: {},
+        body,
+      } as const;
+      expect(deriveLesson(rejection, attempt)?.code, title).toMatch(/history|sealed_reasoning/);
     }
   },
 );
@@ -261,10 +309,10 @@ test.skipIf(catalogue.isMissing)(
 function learn(
   body: JsonObject,
   message: string,
-  { status = 400, before = {} }: { status?: number; before?: ResponsesLesson } = {},
+  { status = 400, before = {} }: { status?: number; before?: ResponsesFlags } = {},
 ): Lesson | undefined {
-  const refusal = { status, body: { error: { message, type: "invalid_request_error" } } };
-  return lessonOf(refusal, {
+  const rejection = { status, body: { error: { message, type: "invalid_request_error" } } };
+  return deriveLesson(rejection, {
     speaks: "responses",
     profile: genericProfile,
     responses: before,
@@ -272,7 +320,7 @@ function learn(
   });
 }
 
-/** What is asked once this is known. */
-function mended(body: JsonObject, lesson: ResponsesLesson): JsonObject {
-  return mendedResponsesRequest(decodeResponsesRequest(body), lesson).body;
+/** Returns the request body with the lesson applied. */
+function applyLesson(body: JsonObject, lesson: ResponsesFlags): JsonObject {
+  return repairResponsesRequest(decodeResponsesRequest(body), lesson).body;
 }

@@ -3,56 +3,61 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { createServer } from "node:net";
 import {
-  chatRequest,
+  translateResponsesRequest,
   decodeResponsesRequest,
   genericProfile,
-  withFlags,
+  withProfileFlags,
   type JsonObject,
-  type Profile,
+  type UpstreamProfile,
 } from "@deltawire/wire";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { workTime } from "../../../test/work-time.ts";
-import { lessonOf, type Lesson, type Refusal, type Tried } from "../src/learning/lessons.ts";
-import { refusedHistories } from "./learning-histories.ts";
-import { refusedParameters } from "./learning-parameters.ts";
-import { refusedTools } from "./learning-tools.ts";
+import { measureCpuTime } from "../../../test/cpu-time.ts";
+import {
+  deriveLesson,
+  type Lesson,
+  type UpstreamRejection,
+  type RequestAttempt,
+} from "../src/learning/derive-lesson.ts";
+import { historyRejectionCases } from "./history-rejection-cases.ts";
+import { parameterRejectionCases } from "./parameter-rejection-cases.ts";
+import { toolRejectionCases } from "./tool-rejection-cases.ts";
 import { sharedData } from "../../../test/shared-data.ts";
 
-const refusalCases = [...refusedHistories, ...refusedTools, ...refusedParameters];
+const refusalCases = [...historyRejectionCases, ...toolRejectionCases, ...parameterRejectionCases];
 
-describe("a refusal that is known", () => {
+describe("a known error", () => {
   test.each(refusalCases)(
     "$title",
-    async ({ given, request, refuses, status = 400, error, learns }) => {
-      const upstream = (body: JsonObject) => (refuses(body) ? { status, body: error } : undefined);
-      const { lessons, taken } = await learn(
+    async ({ initialFlags, request, rejects, status = 400, error, expectedLesson }) => {
+      const upstream = (body: JsonObject) => (rejects(body) ? { status, body: error } : undefined);
+      const { lessons, isAccepted } = await learn(
         request,
         upstream,
-        withFlags(genericProfile, given ?? {}),
+        withProfileFlags(genericProfile, initialFlags ?? {}),
       );
-      expect(taken).toBe(true);
-      expect(lessons.map(({ code }) => code)).toContain(learns);
+      expect(isAccepted).toBe(true);
+      expect(lessons.map(({ code }) => code)).toContain(expectedLesson);
       expect(lessons.length).toBeLessThanOrEqual(2);
-      for (const { what, said } of lessons) {
-        expect(what).not.toBe("");
-        expect(said.length).toBeGreaterThan(0);
-        expect(said.length).toBeLessThanOrEqual(200);
+      for (const { description, providerMessage } of lessons) {
+        expect(description).not.toBe("");
+        expect(providerMessage.length).toBeGreaterThan(0);
+        expect(providerMessage.length).toBeLessThanOrEqual(200);
       }
     },
   );
 });
 
-describe("the shared catalogue", () => {
-  const catalogue = sharedData("quirks");
+describe("the shared catalog", () => {
+  const catalog = sharedData("quirks");
   const quirks = readQuirks();
   let server: ChildProcess | undefined;
   let port = 0;
 
   beforeAll(async () => {
-    if (catalogue.isMissing) return;
+    if (catalog.isMissing) return;
     port = await freePort();
-    server = spawn(process.execPath, [join(catalogue.path, "upstream.mjs")], {
+    server = spawn(process.execPath, [join(catalog.path, "upstream.mjs")], {
       env: { ...process.env, PORT: String(port) },
       stdio: ["ignore", "pipe", "inherit"],
     });
@@ -61,22 +66,22 @@ describe("the shared catalogue", () => {
 
   afterAll(() => void server?.kill());
 
-  test.skipIf(catalogue.isMissing)(
-    "teaches a gateway with the generic profile to be taken by every strict upstream in it",
+  test.skipIf(catalog.isMissing)(
+    "teaches a gateway with the generic profile what every strict upstream in it accepts",
     async () => {
-      const outcomes = await Promise.all(quirks.map(played));
-      expect(outcomes.filter(({ taken }) => !taken)).toEqual([]);
+      const outcomes = await Promise.all(quirks.map(playQuirk));
+      expect(outcomes.filter(({ isAccepted }) => !isAccepted)).toEqual([]);
       expect(outcomes.every(({ lessons }) => lessons.length <= 2)).toBe(true);
       const learned = new Set(outcomes.flatMap(({ lessons }) => lessons));
       expect(learned.size).toBeGreaterThan(7);
     },
   );
 
-  async function played({
+  async function playQuirk({
     id,
     request,
-  }: Quirk): Promise<{ id: string; taken: boolean; lessons: string[] }> {
-    const { lessons, taken } = await learn({ stream: true, ...request }, async (body) => {
+  }: Quirk): Promise<{ id: string; isAccepted: boolean; lessons: string[] }> {
+    const { lessons, isAccepted } = await learn({ stream: true, ...request }, async (body) => {
       const reply = await fetch(`http://127.0.0.1:${port}/v1/chat/completions`, {
         method: "POST",
         body: JSON.stringify({ ...body, model: `q-${id}` }),
@@ -84,7 +89,7 @@ describe("the shared catalogue", () => {
       const text = await reply.text();
       return reply.ok ? undefined : { status: reply.status, body: JSON.parse(text) };
     });
-    return { id, taken, lessons: lessons.map(({ code }) => code) };
+    return { id, isAccepted, lessons: lessons.map(({ code }) => code) };
   }
 
   interface Quirk {
@@ -95,8 +100,8 @@ describe("the shared catalogue", () => {
   }
 
   function readQuirks(): Quirk[] {
-    if (catalogue.isMissing) return [];
-    const file = readFileSync(join(catalogue.path, "quirks.json"), "utf8");
+    if (catalog.isMissing) return [];
+    const file = readFileSync(join(catalog.path, "quirks.json"), "utf8");
     const { quirks: all } = JSON.parse(file) as { quirks: Quirk[] };
     return all.filter((quirk) => quirk.class === "request" && quirk.rule);
   }
@@ -164,12 +169,12 @@ describe("no lesson", () => {
     [500, "Unsupported parameter: 'temperature'"],
     [502, "<html><body>Bad gateway</body></html>"],
     [503, "The server is overloaded"],
-  ])("%i %s", (status, message) => {
+  ])("is derived from %i %s", (status, message) => {
     for (const error of [{ error: { message } }, { detail: message }, message])
-      expect(lessonOf({ status, body: error }, triedChat(body))).toBeUndefined();
+      expect(deriveLesson({ status, body: error }, chatAttempt(body))).toBeUndefined();
   });
 
-  test("of words that a validator repeats from the request", () => {
+  test("is derived from text that a validator quotes from the request", () => {
     const detail = [
       {
         type: "int_parsing",
@@ -178,38 +183,38 @@ describe("no lesson", () => {
         input: "Unknown parameter: 'temperature'",
       },
     ];
-    expect(lessonOf({ status: 422, body: { detail } }, triedChat(body))).toBeUndefined();
+    expect(deriveLesson({ status: 422, body: { detail } }, chatAttempt(body))).toBeUndefined();
   });
 
-  test("of pictures that the model cannot see", () => {
+  test("is derived from images that the model does not support", () => {
     const error = {
       param: "messages.0.user.content.str",
       message: "Input should be a valid string",
     };
-    expect(lessonOf({ status: 422, body: { error } }, triedChat(body))).toBeUndefined();
+    expect(deriveLesson({ status: 422, body: { error } }, chatAttempt(body))).toBeUndefined();
   });
 
-  test("of a parameter that the user has set for this upstream", () => {
-    const profile = withFlags(genericProfile, { extraBody: { temperature: 1 } });
-    const refusal = { status: 400, body: "Unknown parameter: 'temperature'" };
-    expect(lessonOf(refusal, triedChat(body))).toBeDefined();
-    expect(lessonOf(refusal, triedChat(body, profile))).toBeUndefined();
+  test("is derived for a parameter that the user has set for this upstream", () => {
+    const profile = withProfileFlags(genericProfile, { extraBody: { temperature: 1 } });
+    const rejection = { status: 400, body: "Unknown parameter: 'temperature'" };
+    expect(deriveLesson(rejection, chatAttempt(body))).toBeDefined();
+    expect(deriveLesson(rejection, chatAttempt(body, profile))).toBeUndefined();
   });
 });
 
-test("a repair that changed nothing is not tried twice", () => {
+test("a change without effect is not tried twice", () => {
   const words =
     "'reasoning_effort' does not support 'medium' with this model. Supported values are: 'low' and 'high'.";
   const body = { model: "m", messages: [], reasoning_effort: "medium" };
-  const first = lessonOf({ status: 400, body: words }, triedChat(body));
+  const first = deriveLesson({ status: 400, body: words }, chatAttempt(body));
   expect(first?.flags).toEqual({ efforts: ["low", "high"] });
-  const profile = withFlags(genericProfile, first?.flags ?? {});
-  const second = lessonOf({ status: 400, body: words }, triedChat(body, profile));
+  const profile = withProfileFlags(genericProfile, first?.flags ?? {});
+  const second = deriveLesson({ status: 400, body: words }, chatAttempt(body, profile));
   expect(second?.flags).toEqual({ droppedParameters: ["reasoning_effort"] });
 });
 
-describe("whatever comes", () => {
-  const said = fc.oneof(
+describe("for any error", () => {
+  const errorBody = fc.oneof(
     fc.constantFrom(...refusalCases.map(({ error }) => error)),
     fc.constantFrom(...refusalCases.map(({ error }) => JSON.stringify(error))),
     fc.jsonValue(),
@@ -222,8 +227,8 @@ describe("whatever comes", () => {
   const status = fc.constantFrom(400, 404, 422, 500, 501, 200, 429);
   const sent = fc.oneof(
     fc.constantFrom(
-      ...refusalCases.map(({ given, request }) =>
-        translated(request, withFlags(genericProfile, given ?? {})),
+      ...refusalCases.map(({ initialFlags, request }) =>
+        translateRequest(request, withProfileFlags(genericProfile, initialFlags ?? {})),
       ),
     ),
     fc.dictionary(
@@ -245,17 +250,22 @@ describe("whatever comes", () => {
   );
   const speaks = fc.constantFrom("chat" as const, "responses" as const);
 
-  test("nothing is thrown, and every lesson changes what is asked", () => {
+  test("nothing is thrown, and every lesson changes the request", () => {
     let lessons = 0;
     fc.assert(
-      fc.property(status, said, sent, speaks, (code, error, body, wire) => {
-        const tried: Tried = { speaks: wire, profile: genericProfile, responses: {}, body };
-        const lesson = lessonOf({ status: code, body: error }, tried);
+      fc.property(status, errorBody, sent, speaks, (code, error, body, wire) => {
+        const attempt: RequestAttempt = {
+          speaks: wire,
+          profile: genericProfile,
+          responses: {},
+          body,
+        };
+        const lesson = deriveLesson({ status: code, body: error }, attempt);
         if (lesson === undefined) return;
-        // A Chat client's own forms stay until anything is known of the upstream, whatever the generic profile says.
+        // A Chat client's request is not changed by the generic profile until there is a lesson.
         if (lesson.code === "custom_tools" || lesson.code === "tool_result_media") return;
         lessons += 1;
-        const changed = withFlags(genericProfile, lesson.flags);
+        const changed = withProfileFlags(genericProfile, lesson.flags);
         expect(wire === "chat" ? changed : (lesson.responses ?? {})).not.toEqual(
           wire === "chat" ? genericProfile : {},
         );
@@ -265,7 +275,7 @@ describe("whatever comes", () => {
     expect(lessons).toBeGreaterThan(10);
   });
 
-  test("an error body of a megabyte is read in a moment", () => {
+  test("an error body of a megabyte is parsed quickly", () => {
     const line = `Invalid JSON payload received. Unknown name "additionalProperties" at 'tools[0].function_declarations[7].parameters': Cannot find field.\n`;
     const messages = [
       line.repeat(8_000),
@@ -274,42 +284,44 @@ describe("whatever comes", () => {
       "[".repeat(1e6),
       "unknown ".repeat(1e5),
     ];
-    const took = workTime(() => {
+    const took = measureCpuTime(() => {
       for (const message of messages)
-        lessonOf({ status: 400, body: { error: { message } } }, triedChat({ seed: 1 }));
+        deriveLesson({ status: 400, body: { error: { message } } }, chatAttempt({ seed: 1 }));
     });
     expect(took).toBeLessThan(2_000);
   });
 });
 
-type Upstream = (body: JsonObject) => Refusal | undefined | Promise<Refusal | undefined>;
+type Upstream = (
+  body: JsonObject,
+) => UpstreamRejection | undefined | Promise<UpstreamRejection | undefined>;
 
-/** Asks as a gateway would: again after each lesson, until it is taken or nothing more can be learned. */
+/** Retries like the gateway after each lesson, until the request is accepted or there is no further lesson. */
 async function learn(
   request: JsonObject,
   upstream: Upstream,
-  given: Profile = genericProfile,
-): Promise<{ lessons: Lesson[]; taken: boolean }> {
+  base: UpstreamProfile = genericProfile,
+): Promise<{ lessons: Lesson[]; isAccepted: boolean }> {
   const lessons: Lesson[] = [];
-  let profile = given;
+  let profile = base;
   while (lessons.length < 6) {
-    const body = translated(request, profile);
-    const refusal = await upstream(body);
-    if (refusal === undefined) return { lessons, taken: true };
-    const lesson = lessonOf(refusal, triedChat(body, profile));
+    const body = translateRequest(request, profile);
+    const rejection = await upstream(body);
+    if (rejection === undefined) return { lessons, isAccepted: true };
+    const lesson = deriveLesson(rejection, chatAttempt(body, profile));
     if (lesson === undefined) break;
     lessons.push(lesson);
-    profile = withFlags(profile, lesson.flags);
+    profile = withProfileFlags(profile, lesson.flags);
   }
-  return { lessons, taken: false };
+  return { lessons, isAccepted: false };
 }
 
-function translated(request: JsonObject, profile: Profile): JsonObject {
+function translateRequest(request: JsonObject, profile: UpstreamProfile): JsonObject {
   const decoded = decodeResponsesRequest(structuredClone(request));
-  return chatRequest(decoded, { upstreamModel: "m", profile }).body;
+  return translateResponsesRequest(decoded, { upstreamModel: "m", profile }).body;
 }
 
-function triedChat(body: JsonObject, profile: Profile = genericProfile): Tried {
+function chatAttempt(body: JsonObject, profile: UpstreamProfile = genericProfile): RequestAttempt {
   return { speaks: "chat", profile, responses: {}, body };
 }
 

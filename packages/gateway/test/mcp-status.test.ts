@@ -1,13 +1,13 @@
 import { expect, test } from "vitest";
 import { temporaryFolder } from "./deltawire-process.ts";
-import { aGateway } from "./scene.ts";
+import { testGateway } from "./gateway-fixture.ts";
 
-/* An MCP server whose program is not there. */
+/* An MCP server whose program does not exist. */
 
-test("is named in the log at the start and in the status, and the gateway serves all the same", async () => {
+test("an MCP server with a missing program is reported in the log and the status, and the gateway still serves", async () => {
   const node = JSON.stringify(process.execPath);
   const folder = JSON.stringify(temporaryFolder());
-  const gateway = await aGateway(
+  const gateway = await testGateway(
     `[server]\nport = 0\ndemo = true
 [mcp.tickets]\ncommand = "deltawire-no-such-program"
 [mcp.beside]\ncommand = "./no-such-script"\ncwd = ${folder}
@@ -16,7 +16,7 @@ test("is named in the log at the start and in the status, and the gateway serves
 `,
   );
   const missing =
-    'MCP server "tickets": there is no program "deltawire-no-such-program" on the PATH; install it, or correct command in [mcp.tickets]. Its tools are missing until then';
+    'MCP server "tickets": program "deltawire-no-such-program" not found on the PATH; install it, or correct command in [mcp.tickets]. Its tools are unavailable until then';
   const warnings = gateway.lines.map((line) => JSON.parse(line) as { level: number; msg: string });
   expect(warnings).toContainEqual(expect.objectContaining({ level: 40, msg: missing }));
   const { mcp } = (await (await fetch(`${gateway.url}/deltawire/upstreams`)).json()) as {
@@ -24,7 +24,7 @@ test("is named in the log at the start and in the status, and the gateway serves
   };
   expect(mcp).toEqual([
     { name: "tickets", problem: missing },
-    { name: "beside", problem: expect.stringMatching(/there is no program ".\/no-such-script"; /) },
+    { name: "beside", problem: expect.stringMatching(/program ".\/no-such-script" not found; /) },
     { name: "there" },
     { name: "far" },
   ]);

@@ -13,8 +13,8 @@ import {
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { UsageError } from "../src/cli/arguments.ts";
-import { migrateCommand } from "../src/cli/migrate.ts";
+import { UsageError } from "../src/cli/parse-arguments.ts";
+import { runMigrateCommand } from "../src/cli/migrate-command.ts";
 
 const codexText = `# mine
 model = "glm-4.6"
@@ -51,7 +51,7 @@ function read(file: string): string {
   return readFileSync(file, "utf8");
 }
 
-interface Said {
+interface CommandOutput {
   readonly code: number;
   readonly out: string;
   readonly err: string;
@@ -60,21 +60,21 @@ interface Said {
 async function migrate(
   args: string[],
   { env = {}, isTTY = false, cwd = "work" }: { env?: object; isTTY?: boolean; cwd?: string } = {},
-): Promise<Said> {
-  const said = { out: "", err: "" };
-  const code = await migrateCommand(args, {
+): Promise<CommandOutput> {
+  const output = { out: "", err: "" };
+  const code = await runMigrateCommand(args, {
     cwd: join(home, cwd),
     home,
     env: { ...env },
     platform: "linux",
-    stdout: { write: (text) => void (said.out += text), isTTY },
-    stderr: { write: (text) => void (said.err += text) },
+    stdout: { write: (text) => void (output.out += text), isTTY },
+    stderr: { write: (text) => void (output.err += text) },
   });
-  return { code, ...said };
+  return { code, ...output };
 }
 
 describe("without --write", () => {
-  test("both changes are shown with what to do next, and nothing is written", async () => {
+  test("both changes and the next steps are shown, and nothing is written", async () => {
     const { code, out, err } = await migrate([]);
     expect([code, err]).toEqual([0, ""]);
     expect(out).toContain("--- ~/.codex/config.toml\n+++ ~/.codex/config.toml\n@@ ");
@@ -89,17 +89,17 @@ describe("without --write", () => {
     expect(readdirSync(home)).toEqual([".codex"]);
   });
 
-  test("colours are for a terminal only, and not where they are unwanted", async () => {
-    const colour = "\u001B[";
-    expect((await migrate([])).out).not.toContain(colour);
+  test("colors are used only in a terminal, and can be disabled", async () => {
+    const color = "\u001B[";
+    expect((await migrate([])).out).not.toContain(color);
     expect((await migrate([], { isTTY: true })).out).toContain(
-      `${colour}32m+wire_api = "responses"`,
+      `${color}32m+wire_api = "responses"`,
     );
-    expect((await migrate([], { isTTY: true, env: { NO_COLOR: "1" } })).out).not.toContain(colour);
-    expect((await migrate([], { isTTY: true, env: { TERM: "dumb" } })).out).not.toContain(colour);
+    expect((await migrate([], { isTTY: true, env: { NO_COLOR: "1" } })).out).not.toContain(color);
+    expect((await migrate([], { isTTY: true, env: { TERM: "dumb" } })).out).not.toContain(color);
   });
 
-  test("a program gets the same as JSON", async () => {
+  test("--json prints the same as JSON", async () => {
     const { code, out } = await migrate(["--json"]);
     expect(code).toBe(0);
     expect(JSON.parse(out)).toEqual({
@@ -115,17 +115,17 @@ describe("without --write", () => {
 });
 
 describe("with --write", () => {
-  test("both files are changed, the old one is kept, and a second time there is nothing to do", async () => {
+  test("both files are changed, the old one is backed up, and a second run has nothing to do", async () => {
     const { code, out } = await migrate(["--write"]);
     expect(code).toBe(0);
-    expect(out).toContain("As it was: ~/.codex/config.toml.before-deltawire\n");
+    expect(out).toContain("Backup: ~/.codex/config.toml.before-deltawire\n");
     expect(read(config)).toContain('wire_api = "responses"');
     expect(read(`${config}.before-deltawire`)).toBe(codexText);
     expect(read(gatewayConfig)).toContain('api_key = "env:ZAI_API_KEY"');
     const files = () => readdirSync(dirname(config)).toSorted();
     expect(files()).toEqual(["config.toml", "config.toml.before-deltawire"]);
-    const again = await migrate(["--write"]);
-    expect(again).toEqual({
+    const secondRun = await migrate(["--write"]);
+    expect(secondRun).toEqual({
       code: 0,
       out: 'Nothing to do: no provider in ~/.codex/config.toml has wire_api = "chat".\n',
       err: "",
@@ -133,12 +133,12 @@ describe("with --write", () => {
     expect(files()).toEqual(["config.toml", "config.toml.before-deltawire"]);
   });
 
-  test("JSON tells of the backup", async () => {
+  test("--json includes the backup", async () => {
     const { out } = await migrate(["--write", "--json"]);
     expect(JSON.parse(out)).toMatchObject({ written: true, backup: `${config}.before-deltawire` });
   });
 
-  test("an older backup stays", async () => {
+  test("an older backup is not overwritten", async () => {
     put(`${config}.before-deltawire`, "oldest");
     put(`${config}.before-deltawire-2`, "older");
     await migrate(["--write"]);
@@ -147,7 +147,7 @@ describe("with --write", () => {
     expect(read(`${config}.before-deltawire-3`)).toBe(codexText);
   });
 
-  test("the file keeps its mode; what is new is for its owner only", async () => {
+  test("the file keeps its mode; new files are readable only by their owner", async () => {
     chmodSync(config, 0o640);
     await migrate(["--write"]);
     const mode = (file: string) => (statSync(file).mode & 0o777).toString(8);
@@ -158,7 +158,7 @@ describe("with --write", () => {
     ]);
   });
 
-  test("a symbolic link stays one, and the backup is beside it, not where it leads", async () => {
+  test("a symbolic link stays one, and the backup is next to the link, not its target", async () => {
     const real = join(home, "dotfiles", "codex.toml");
     put(real, codexText);
     rmSync(config);
@@ -170,7 +170,7 @@ describe("with --write", () => {
     expect(read(`${config}.before-deltawire`)).toBe(codexText);
   });
 
-  test("a deltawire.toml that is there is added to, and its port is the one that Codex gets", async () => {
+  test("upstreams are added to an existing deltawire.toml, and Codex gets its port", async () => {
     put(gatewayConfig, "[server]\nport = 5151\n");
     await migrate(["--write"]);
     expect(read(gatewayConfig)).toMatch(/^\[server\]\nport = 5151\n\n\[upstreams\.zai\]\n/);
@@ -179,7 +179,7 @@ describe("with --write", () => {
 });
 
 describe("the files", () => {
-  test("may be named, and are found by CODEX_HOME and XDG_CONFIG_HOME", async () => {
+  test("can be passed, or are found by CODEX_HOME and XDG_CONFIG_HOME", async () => {
     put(join(home, "work", "mine.toml"), codexText);
     const named = await migrate(["mine.toml"]);
     expect(named.out).toContain("--- mine.toml\n");
@@ -193,22 +193,22 @@ describe("the files", () => {
     ]);
   });
 
-  test("of this folder are changed when they are asked for, and told of when not", async () => {
+  test("of this folder are changed if they are passed, else mentioned", async () => {
     const here = join(home, "work", "deltawire.toml");
     put(here, "");
-    expect((await migrate([])).out).toContain("reads ./deltawire.toml instead");
+    expect((await migrate([])).out).toContain("uses ./deltawire.toml instead");
     const { out } = await migrate(["--write", "--config", "deltawire.toml"]);
     expect(out).not.toContain("instead");
     expect(read(here)).toContain("[upstreams.zai]");
   });
 
-  test("lead to another port when one is given, and the next step says so", async () => {
+  test("use another port if one is passed, including in the next step", async () => {
     const { out } = await migrate(["--port", "5000"]);
     expect(out).toContain('+base_url = "http://127.0.0.1:5000/v1"\n');
     expect(out).toContain("npm start -- --port 5000\n");
   });
 
-  test("need not be there, unless they are named", async () => {
+  test("need not exist, unless they are passed", async () => {
     rmSync(config);
     expect(await migrate([])).toMatchObject({ code: 0, err: "" });
     expect(await migrate(["no.toml"])).toMatchObject({
@@ -219,13 +219,15 @@ describe("the files", () => {
   });
 });
 
-describe("what cannot be done", () => {
-  test("is said with the line, exits 1, and nothing is written", async () => {
+describe("an error", () => {
+  test("is printed with the line, exits with 1, and nothing is written", async () => {
     const text = codexText.replace("https://", "https://me:verysecret@");
     put(config, text);
     const { code, out, err } = await migrate(["--write"]);
     expect([code, out]).toEqual([1, ""]);
-    expect(err).toMatch(/^~\/\.codex\/config\.toml:7: model_providers\.zai\.base_url: has a user/);
+    expect(err).toMatch(
+      /^~\/\.codex\/config\.toml:7: model_providers\.zai\.base_url: must not contain a user name/,
+    );
     expect(err).not.toContain("verysecret");
     expect(read(config)).toBe(text);
     const json = await migrate(["--json"]);
@@ -233,7 +235,7 @@ describe("what cannot be done", () => {
     expect(JSON.parse(json.out)).toEqual({ error: err.trimEnd() });
   });
 
-  test("is a file that is a folder, or is no text", async () => {
+  test("is printed for a folder, and for a file that is not UTF-8", async () => {
     rmSync(config);
     mkdirSync(config);
     expect(await migrate([])).toMatchObject({ code: 1, err: expect.stringContaining("EISDIR") });
@@ -241,12 +243,12 @@ describe("what cannot be done", () => {
     writeFileSync(config, Buffer.from('a = "\xE9"', "latin1"));
     expect(await migrate([])).toMatchObject({
       code: 1,
-      err: expect.stringContaining("is not UTF-8"),
+      err: expect.stringContaining("must be UTF-8"),
     });
   });
 
   test.each([[["--wirte"]], [["a", "b"]], [["--port", "x"]]])(
-    "because of how it is typed is a usage error: %j",
+    "in the arguments is a usage error: %j",
     async (args) => {
       await expect(migrate(args)).rejects.toThrow(UsageError);
     },

@@ -4,15 +4,15 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { diffText, unifiedDiff } from "../src/migrate/diff.ts";
-import { redactedToml } from "../src/migrate/redact.ts";
+import { formatDiff, createUnifiedDiff } from "../src/migrate/diff.ts";
+import { redactToml } from "../src/migrate/redact-toml.ts";
 
 function diff(before: string | undefined, after: string): string {
-  return diffText(unifiedDiff({ file: "f.toml", before, after }));
+  return formatDiff(createUnifiedDiff({ file: "f.toml", before, after }));
 }
 
 describe("a diff", () => {
-  test("shows what goes and what comes, with three lines around it", () => {
+  test("shows removed and added lines, with three lines of context", () => {
     const before = "a=1\nb=2\nc=3\nd=4\ne=5\nf=6\ng=7\nh=8\n";
     expect(diff(before, before.replace("e=5\n", "e=6\nx=7\n"))).toBe(`--- f.toml
 +++ f.toml
@@ -29,28 +29,28 @@ describe("a diff", () => {
 `);
   });
 
-  test("has two places for two changes that are far from each other", () => {
+  test("has two hunks for two distant changes", () => {
     const lines = Array.from({ length: 20 }, (_, index) => `k${index} = ${index}\n`);
     const after = lines.with(2, "k2 = 0\n").with(15, "k15 = 0\n");
     const places = diff(lines.join(""), after.join("")).match(/^@@.*@@$/gm);
     expect(places).toEqual(["@@ -1,6 +1,6 @@", "@@ -13,7 +13,7 @@"]);
   });
 
-  test("of a new file is all of it, and of the same text nothing", () => {
+  test("of a new file has all lines, and of equal files none", () => {
     expect(diff(undefined, "a=1\n")).toBe("--- /dev/null\n+++ f.toml\n@@ -0,0 +1 @@\n+a=1\n");
     expect(diff("a=1\n", "a=1\n")).toBe("");
   });
 
-  test("tells of a last line without an end", () => {
+  test("marks a last line without a line ending", () => {
     expect(diff("a=1", "a=1\n")).toContain("-a=1\n\\ No newline at end of file\n+a=1\n");
   });
 
-  test("is understood by patch, whatever was changed", () => {
+  test("can be applied by patch", () => {
     const folder = mkdtempSync(join(tmpdir(), "deltawire-diff-"));
     const file = join(folder, "f.toml");
     const text = fc
       .array(fc.constantFrom("a=1", "# b", "", "c=2"), { maxLength: 12 })
-      // Keys may be there twice: a diff does not ask.
+      // Duplicate keys do not matter to a diff.
       .map((lines) => lines.map((line) => `${line}\n`).join(""));
     try {
       fc.assert(
@@ -75,7 +75,7 @@ describe("a diff", () => {
   });
 });
 
-describe("what is shown of a document", () => {
+describe("the redacted document", () => {
   test.each([
     ['experimental_bearer_token = "abc" # mine', 'experimental_bearer_token = "…" # mine'],
     ["'api_key'='abc'", "'api_key'=\"…\""],
@@ -92,8 +92,8 @@ describe("what is shown of a document", () => {
     ['# api_key = "abc"', '# api_key = "…"'],
     ['x = [1, { api_key = "abc" }]', 'x = [1, { api_key = "…" }]'],
     ["# was Bearer abc123def", "# was Bearer …"],
-  ])("%s is %s", (toml, shown) => {
-    expect(redactedToml(toml)).toBe(shown);
+  ])("of %s is %s", (toml, shown) => {
+    expect(redactToml(toml)).toBe(shown);
   });
 
   test.each([
@@ -107,12 +107,12 @@ describe("what is shown of a document", () => {
     'base_url = "https://api.z.ai/api/coding/paas/v4"',
     'query_params = { api-version = "2025-04-01-preview" }',
     'env_key_instructions = "The key is in the vault" # a token, a basic understanding',
-  ])("%s is all of it", (toml) => {
-    expect(redactedToml(toml)).toBe(toml);
+  ])("of %s is unchanged", (toml) => {
+    expect(redactToml(toml)).toBe(toml);
   });
 
-  test("has each line where it was, though a secret has several", () => {
+  test("has the same line numbers, even with a secret of several lines", () => {
     const toml = 'a = 1\ntoken = """\nab\ncd"""\nb = 2\n';
-    expect(redactedToml(toml)).toBe('a = 1\ntoken = "…"\n…\n…\nb = 2\n');
+    expect(redactToml(toml)).toBe('a = 1\ntoken = "…"\n…\n…\nb = 2\n');
   });
 });

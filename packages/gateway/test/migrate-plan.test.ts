@@ -1,8 +1,12 @@
-import { profileNames } from "@deltawire/wire";
+import { providerProfileNames } from "@deltawire/wire";
 import { parse } from "smol-toml";
 import { describe, expect, test } from "vitest";
-import { profileByHost, profileByLocalPort, profileOfAddress } from "../src/migrate/known-hosts.ts";
-import { planMigration, type MigrationInput, type MigrationPlan } from "../src/migrate/plan.ts";
+import { profileByHost, profileByLocalPort, detectProfile } from "../src/migrate/detect-profile.ts";
+import {
+  planMigration,
+  type MigrationInput,
+  type MigrationPlan,
+} from "../src/migrate/plan-migration.ts";
 
 function plan(codexText: string, more: Partial<MigrationInput> = {}): MigrationPlan {
   return planMigration({
@@ -32,8 +36,8 @@ const atGateway = {
 };
 
 describe("a configuration with wire_api = chat", () => {
-  test("is changed in its place and in nothing else", () => {
-    const made = plan(`# Mine
+  test("is edited in place, and nothing else changes", () => {
+    const migration = plan(`# Mine
 model = "glm-4.6"   # good
 model_provider = 'zai'
 
@@ -48,7 +52,7 @@ model_provider = 'zai'
 [mcp_servers.docs]
 command = "docs" # not mine
 `);
-    expect(made.codexText).toBe(`# Mine
+    expect(migration.codexText).toBe(`# Mine
 model = "zai/glm-4.6"   # good
 model_provider = 'zai'
 
@@ -63,7 +67,8 @@ model_provider = 'zai'
 [mcp_servers.docs]
 command = "docs" # not mine
 `);
-    expect(made.gatewayText).toBe(`# Made from a Codex configuration by \`deltawire migrate\`.
+    expect(migration.gatewayText)
+      .toBe(`# Created from a Codex configuration by \`deltawire migrate\`.
 
 [upstreams.zai]
 base_url = "https://api.z.ai/api/coding/paas/v4"
@@ -74,36 +79,40 @@ profile = "glm"
 idle_timeout_seconds = 600
 models = ["glm-4.6"]
 `);
-    expect(made).toMatchObject({ nothingToDo: false, unset: ["ZAI_API_KEY"], notes: [] });
+    expect(migration).toMatchObject({ isEmpty: false, unsetVariables: ["ZAI_API_KEY"], notes: [] });
   });
 
-  test("gives the gateway its timeout and retries, and leaves Codex's as they are", () => {
+  test("copies its timeout and retries to the gateway, and keeps them for Codex", () => {
     const fields =
       "stream_idle_timeout_ms = 1_500\nrequest_max_retries = 0\nstream_max_retries = 3\n";
-    const made = plan(provider(fields));
-    expect(upstreams(made)).toMatchObject({ zai: { idle_timeout_seconds: 1.5, retries: 0 } });
-    expect(parse(made.codexText)["model_providers"]).toMatchObject({
+    const migration = plan(provider(fields));
+    expect(upstreams(migration)).toMatchObject({ zai: { idle_timeout_seconds: 1.5, retries: 0 } });
+    expect(parse(migration.codexText)["model_providers"]).toMatchObject({
       zai: { stream_idle_timeout_ms: 1500, request_max_retries: 0, stream_max_retries: 3 },
     });
-    expect(made.notes).toEqual([]);
+    expect(migration.notes).toEqual([]);
     const none = plan(provider(""));
     expect(none.gatewayText).not.toMatch(/retries|timeout/);
   });
 
-  test("gives the gateway the nearest timeout and number of retries that it allows, and says so", () => {
-    const made = plan(provider("stream_idle_timeout_ms = 100\nrequest_max_retries = 100\n"));
-    expect(upstreams(made)).toMatchObject({ zai: { idle_timeout_seconds: 1, retries: 10 } });
-    expect(made.notes).toEqual([
-      expect.stringMatching(/^stream_idle_timeout_ms of zai .*idle_timeout_seconds.* becomes 1\.$/),
-      expect.stringMatching(/^request_max_retries of zai .*retries.*0 to 10.* becomes 10\.$/),
+  test("limits timeout and retries to the range of the gateway, with a note", () => {
+    const migration = plan(provider("stream_idle_timeout_ms = 100\nrequest_max_retries = 100\n"));
+    expect(upstreams(migration)).toMatchObject({ zai: { idle_timeout_seconds: 1, retries: 10 } });
+    expect(migration.notes).toEqual([
+      expect.stringMatching(
+        /^stream_idle_timeout_ms of provider zai .*idle_timeout_seconds.* changed to 1\.$/,
+      ),
+      expect.stringMatching(
+        /^request_max_retries of provider zai .*retries.*0 to 10.* changed to 10\.$/,
+      ),
     ]);
   });
 
-  test("keeps the line ends of Windows and a byte order mark", () => {
+  test("keeps Windows line endings and a byte order mark", () => {
     const before = `\uFEFFmodel = "m"\nmodel_provider = "zai"\n${provider("")}`;
-    const made = plan(before.replaceAll("\n", "\r\n"));
-    expect(made.codexText).toBe(plan(before).codexText.replaceAll("\n", "\r\n"));
-    expect(made.codexText.startsWith("\uFEFFmodel")).toBe(true);
+    const migration = plan(before.replaceAll("\n", "\r\n"));
+    expect(migration.codexText).toBe(plan(before).codexText.replaceAll("\n", "\r\n"));
+    expect(migration.codexText.startsWith("\uFEFFmodel")).toBe(true);
   });
 
   test.each([
@@ -132,13 +141,13 @@ zai = { env_key = "K", name = "Z", wire_api = "chat", base_url = "https://api.z.
 `,
     ],
     [
-      "inline tables in each other",
+      "nested inline tables",
       `model_providers = { zai = { name = "Z", base_url = "https://api.z.ai/v4", wire_api = "chat", env_key = "K" } }`,
     ],
-  ])("may have the provider as %s", (_, text) => {
-    const made = plan(text);
-    expect(parse(made.codexText)["model_providers"]).toEqual({ zai: atGateway });
-    expect(upstreams(made)).toEqual({
+  ])("can have the provider as %s", (_, text) => {
+    const migration = plan(text);
+    expect(parse(migration.codexText)["model_providers"]).toEqual({ zai: atGateway });
+    expect(upstreams(migration)).toEqual({
       zai: {
         base_url: "https://api.z.ai/v4",
         api_key: "env:K",
@@ -148,8 +157,8 @@ zai = { env_key = "K", name = "Z", wire_api = "chat", base_url = "https://api.z.
     });
   });
 
-  test("gives every model of a moved provider the upstream's name, in profiles too", () => {
-    const made = plan(`model = "top"
+  test("prefixes the models of a migrated provider with the upstream, in profiles too", () => {
+    const migration = plan(`model = "top"
 model_provider = "zai"
 review_model = "critic"
 ${provider("")}
@@ -166,67 +175,69 @@ model_provider = "other"
 model_provider = "other"
 [profiles.nothing]
 `);
-    expect(parse(made.codexText)).toMatchObject({
+    expect(parse(migration.codexText)).toMatchObject({
       model: "zai/top",
       review_model: "zai/critic",
       profiles: {
         same: { model: "zai/mine" },
         other: { model: "theirs", model_provider: "other" },
-        // It had "top" from the top level, where "zai/top" stands now.
+        // It used "top" from the top level, which is now "zai/top".
         inherits: { model: "top", model_provider: "other" },
         nothing: {},
       },
     });
-    expect(upstreams(made)).toMatchObject({ zai: { models: ["top", "critic", "mine"] } });
+    expect(upstreams(migration)).toMatchObject({ zai: { models: ["top", "critic", "mine"] } });
   });
 
-  test("moves a model that a profile takes from another provider's top level", () => {
-    const made = plan(
+  test("sets the model of a profile with its own provider and the top-level model", () => {
+    const migration = plan(
       `model = "gpt-5"\n${provider("")}[profiles.z]\nmodel_provider = "zai"\n[profiles.y]\n`,
     );
-    expect(parse(made.codexText)).toMatchObject({
+    expect(parse(migration.codexText)).toMatchObject({
       model: "gpt-5",
       profiles: { z: { model_provider: "zai", model: "zai/gpt-5" }, y: {} },
     });
   });
 
-  test("is told how to choose a model when it has none", () => {
-    const made = plan(`model_provider = "zai"\n${provider("")}`);
-    expect(made.notes).toEqual([expect.stringContaining('model = "zai/MODEL"')]);
-    expect(made.gatewayText).not.toContain("models");
+  test("gets a note on choosing a model if it has none", () => {
+    const migration = plan(`model_provider = "zai"\n${provider("")}`);
+    expect(migration.notes).toEqual([expect.stringContaining('model = "zai/MODEL"')]);
+    expect(migration.gatewayText).not.toContain("models");
   });
 
-  test("that led to this gateway before gets no upstream, and its models keep their names", () => {
+  test("that already points to this gateway gets no upstream, and its models keep their names", () => {
     const text = `model = "glm"\nmodel_provider = "dw"\n[model_providers.dw]\nname = "D"\nbase_url = "http://localhost:4141/v1"\nwire_api = "chat"\n`;
-    const made = plan(text);
-    expect(made.gatewayText).toBeUndefined();
-    expect(parse(made.codexText)).toEqual({
+    const migration = plan(text);
+    expect(migration.gatewayText).toBeUndefined();
+    expect(parse(migration.codexText)).toEqual({
       model: "glm",
       model_provider: "dw",
       model_providers: { dw: { ...atGateway, name: "D" } },
     });
   });
 
-  test("without an address goes to OpenAI, as Codex did", () => {
-    const made = plan('[model_providers.x]\nname = "X"\nwire_api = "chat"\n');
-    expect(upstreams(made)).toEqual({
+  test("without base_url uses OpenAI, as in Codex", () => {
+    const migration = plan('[model_providers.x]\nname = "X"\nwire_api = "chat"\n');
+    expect(upstreams(migration)).toEqual({
       x: { base_url: "https://api.openai.com/v1", speaks: "chat", profile: "openai" },
     });
-    expect(parse(made.codexText)["model_providers"]).toEqual({ x: { ...atGateway, name: "X" } });
+    expect(parse(migration.codexText)["model_providers"]).toEqual({
+      x: { ...atGateway, name: "X" },
+    });
   });
 
-  test("gives a provider of a reserved name another one, and those who use it follow", () => {
-    const made = plan(`model = "qwen3"\nmodel_provider = "ollama"
+  test("renames a provider with a reserved name wherever it is used", () => {
+    const migration = plan(`model = "qwen3"\nmodel_provider = "ollama"
 [model_providers.ollama]\nname = "Ollama"\nbase_url = "http://localhost:11434/v1"\nwire_api = "chat"
 [model_providers.ollama.query_params]\na = "b"
 [profiles.p]\nmodel_provider = "ollama"\n`);
-    expect(parse(made.codexText)).toEqual({
+    expect(parse(migration.codexText)).toEqual({
       model: "ollama/qwen3",
       model_provider: "ollama-custom",
       model_providers: { "ollama-custom": { ...atGateway, name: "Ollama" } },
       profiles: { p: { model_provider: "ollama-custom" } },
     });
-    expect(upstreams(made)).toEqual({
+    expect(upstreams(migration)).toEqual({
       ollama: {
         base_url: "http://localhost:11434/v1",
         speaks: "chat",
@@ -235,19 +246,23 @@ model_provider = "other"
         models: ["qwen3"],
       },
     });
-    expect(made.notes).toEqual([expect.stringContaining("ollama-custom")]);
+    expect(migration.notes).toEqual([expect.stringContaining("ollama-custom")]);
   });
 
-  test("is named where it has no name, which Codex asks for", () => {
-    const made = plan('[model_providers.x]\nwire_api = "chat"\nbase_url = "https://x.example"\n');
-    expect(parse(made.codexText)["model_providers"]).toEqual({ x: { ...atGateway, name: "x" } });
+  test("gets a name if it has none, which Codex requires", () => {
+    const migration = plan(
+      '[model_providers.x]\nwire_api = "chat"\nbase_url = "https://x.example"\n',
+    );
+    expect(parse(migration.codexText)["model_providers"]).toEqual({
+      x: { ...atGateway, name: "x" },
+    });
   });
 });
 
 describe("keys", () => {
-  const moved = (fields: string, env = {}) => {
-    const made = plan(provider(fields), { env });
-    return { made, upstream: Object(upstreams(made)).zai };
+  const migrateKey = (fields: string, env = {}) => {
+    const migration = plan(provider(fields), { env });
+    return { migration, upstream: Object(upstreams(migration)).zai };
   };
 
   test.each([
@@ -257,22 +272,26 @@ describe("keys", () => {
       "a header in a table",
       '[model_providers.zai.http_headers]\nauthorization = "Bearer verysecret"',
     ],
-    ["a key where the name of a variable belongs", 'env_key = "sk-verysecret-1"'],
-  ])("written down as %s become a variable, and are nowhere", (_, fields) => {
-    const { made, upstream } = moved(fields);
+    ["a key instead of a variable name", 'env_key = "sk-verysecret-1"'],
+  ])("written as %s become a variable, and are not in any output", (_, fields) => {
+    const { migration, upstream } = migrateKey(fields);
     expect(upstream).toEqual({
       base_url: "https://api.z.ai/v4",
       api_key: "env:ZAI_API_KEY",
       speaks: "chat",
       profile: "glm",
     });
-    expect(JSON.stringify(made)).not.toContain("verysecret");
-    expect(made.unset).toEqual(["ZAI_API_KEY"]);
-    expect(made.notes).toEqual([expect.stringMatching(/^ZAI_API_KEY is new: set it/)]);
+    expect(JSON.stringify(migration)).not.toContain("verysecret");
+    expect(migration.unsetVariables).toEqual(["ZAI_API_KEY"]);
+    expect(migration.notes).toEqual([
+      expect.stringMatching(
+        /^Set the environment variable ZAI_API_KEY to the (?:secret|token) .* of provider zai, which was not copied\.$/,
+      ),
+    ]);
   });
 
-  test("in other headers become variables of their own; plain headers stay", () => {
-    const { made, upstream } = moved(`env_key = "K"
+  test("in other headers become separate variables; other headers are copied", () => {
+    const { migration, upstream } = migrateKey(`env_key = "K"
 http_headers = { "X-Api-Key" = "verysecret", "X-Title" = "me", "X-Odd" = "sk-verysecret9" }
 env_http_headers = { "X-Org" = "ORG", "Authorization" = "OTHER" }`);
     expect(upstream).toMatchObject({
@@ -284,88 +303,96 @@ env_http_headers = { "X-Org" = "ORG", "Authorization" = "OTHER" }`);
         "X-Org": "env:ORG",
       },
     });
-    expect(JSON.stringify(made)).not.toContain("verysecret");
-    expect(made.unset).toEqual(["K", "ZAI_X_API_KEY", "ZAI_X_ODD", "ORG"]);
+    expect(JSON.stringify(migration)).not.toContain("verysecret");
+    expect(migration.unsetVariables).toEqual(["K", "ZAI_X_API_KEY", "ZAI_X_ODD", "ORG"]);
   });
 
-  test("that are set already need no word", () => {
+  test("that are already set need no note", () => {
     const env = { ZAI_API_KEY: "verysecret" };
-    expect(moved('experimental_bearer_token = "verysecret"', env).made).toMatchObject({
-      unset: [],
+    expect(migrateKey('experimental_bearer_token = "verysecret"', env).migration).toMatchObject({
+      unsetVariables: [],
       notes: [],
     });
-    expect(moved('env_key = "ZAI_API_KEY"', env).made.unset).toEqual([]);
+    expect(migrateKey('env_key = "ZAI_API_KEY"', env).migration.unsetVariables).toEqual([]);
   });
 
   test("get a name that no other provider uses", () => {
-    const made = plan(
+    const migration = plan(
       `${provider('experimental_bearer_token = "one"')}\n${provider('env_key = "ZAI_API_KEY"', "b")}`,
     );
-    expect(upstreams(made)).toMatchObject({
+    expect(upstreams(migration)).toMatchObject({
       zai: { api_key: "env:ZAI_API_KEY_2" },
       b: { api_key: "env:ZAI_API_KEY" },
     });
   });
 
-  test("of Codex's own login do not move", () => {
-    const { made, upstream } = moved("requires_openai_auth = true");
+  test("of the Codex login are not migrated", () => {
+    const { migration, upstream } = migrateKey("requires_openai_auth = true");
     expect(upstream).toMatchObject({ api_key: "env:OPENAI_API_KEY" });
-    expect(made.codexText).not.toContain("requires_openai_auth");
+    expect(migration.codexText).not.toContain("requires_openai_auth");
   });
 });
 
 describe("deltawire.toml", () => {
   const codex = `model = "m"\nmodel_provider = "zai"\n${provider('env_key = "K"')}`;
 
-  test("is added to at its end, in its line ends", () => {
+  test("is extended at its end, with its line endings", () => {
     const gatewayText = "[server]\r\nport = 4141 # mine";
-    const made = plan(codex, { gatewayText });
-    expect(made.gatewayText?.startsWith(`${gatewayText}\r\n\r\n[upstreams.zai]\r\n`)).toBe(true);
-    expect(made.gatewayText?.match(/(?<!\r)\n/)).toBeNull();
+    const migration = plan(codex, { gatewayText });
+    expect(migration.gatewayText?.startsWith(`${gatewayText}\r\n\r\n[upstreams.zai]\r\n`)).toBe(
+      true,
+    );
+    expect(migration.gatewayText?.match(/(?<!\r)\n/)).toBeNull();
   });
 
-  test("keeps an upstream of that name with the same address", () => {
+  test("keeps an upstream with the same name and URL", () => {
     const gatewayText = '[upstreams.zai]\nbase_url = "https://API.z.ai/v4/"\nspeaks = "chat"\n';
-    const made = plan(codex, { gatewayText });
-    expect(made.gatewayText).toBe(gatewayText);
-    expect(made.codexText).toContain('model = "zai/m"');
-    expect(made.notes).toEqual([expect.stringContaining("left as it is")]);
+    const migration = plan(codex, { gatewayText });
+    expect(migration.gatewayText).toBe(gatewayText);
+    expect(migration.codexText).toContain('model = "zai/m"');
+    expect(migration.notes).toEqual([expect.stringContaining("it was not changed")]);
   });
 
-  test("gets another name beside one with another address, and finds it again", () => {
+  test("gets another name for another URL, which a second run finds again", () => {
     const gatewayText = '[upstreams.zai]\nbase_url = "https://other.example"\nspeaks = "chat"\n';
-    const made = plan(codex, { gatewayText });
-    expect(upstreams(made)).toMatchObject({
+    const migration = plan(codex, { gatewayText });
+    expect(upstreams(migration)).toMatchObject({
       zai: { base_url: "https://other.example" },
       "zai-2": { base_url: "https://api.z.ai/v4", models: ["m"] },
     });
-    expect(made.codexText).toContain('model = "zai-2/m"');
-    const again = plan(codex, { gatewayText: made.gatewayText });
-    expect(again.gatewayText).toBe(made.gatewayText);
-    expect(again.codexText).toBe(made.codexText);
+    expect(migration.codexText).toContain('model = "zai-2/m"');
+    const secondPlan = plan(codex, { gatewayText: migration.gatewayText });
+    expect(secondPlan.gatewayText).toBe(migration.gatewayText);
+    expect(secondPlan.codexText).toBe(migration.codexText);
   });
 
   test.each([
     ["demo", "demo-2"],
     ['"my models/v1"', "my-models-v1"],
   ])("has no upstream named %s, but %s", (id, name) => {
-    expect(Object.keys(Object(upstreams(plan(provider("", id)))))).toEqual([name]);
+    const migration = plan(provider("", id));
+    expect(Object.keys(Object(upstreams(migration)))).toEqual([name]);
+    expect(migration.notes).toContainEqual(
+      expect.stringMatching(
+        `called ${name}, because .+ is already used or not allowed as a name in deltawire.toml`,
+      ),
+    );
   });
 
   test.each([
     ['[server]\ntokens = ["env:MY_TOKEN"]', "MY_TOKEN"],
     ['[clients.me]\ntoken = "env:MINE"', "MINE"],
     ['[server]\ntokens = ["written-down-1234"]', "DELTAWIRE_TOKEN"],
-  ])("with a token has Codex send it: %s", (gatewayText, variable) => {
-    const made = plan(codex, { gatewayText });
+  ])("with a token makes Codex send it: %s", (gatewayText, variable) => {
+    const migration = plan(codex, { gatewayText });
     const { experimental_bearer_token: _, ...rest } = atGateway;
-    expect(parse(made.codexText)["model_providers"]).toEqual({
+    expect(parse(migration.codexText)["model_providers"]).toEqual({
       zai: { ...rest, env_key: variable },
     });
-    expect(made.notes).toContainEqual(expect.stringContaining(`set ${variable}`));
+    expect(migration.notes).toContainEqual(expect.stringContaining(`set ${variable}`));
   });
 
-  test("says where the gateway is reached", () => {
+  test("decides the URL of the gateway", () => {
     const address = (gatewayText: string) =>
       Object(parse(plan(codex, { gatewayText, port: 99 }).codexText)).model_providers.zai.base_url;
     expect(address('[server]\nhost = "0.0.0.0"\ntokens = ["env:T"]\n')).toBe(
@@ -376,30 +403,30 @@ describe("deltawire.toml", () => {
     );
   });
 
-  test("that could not be used is not made", () => {
+  test("that would be invalid is not created", () => {
     expect(() => plan(provider('http_headers = { Host = "x" }'))).toThrow(
-      /cannot be used:\ndeltawire\.toml:\d+: upstreams\.zai\.headers\.Host/,
+      /would be invalid:\ndeltawire\.toml:\d+: upstreams\.zai\.headers\.Host/,
     );
     expect(() =>
       plan(codex, {
         gatewayText: 'upstreams = { a = { base_url = "https://a.example", speaks = "chat" } }\n',
       }),
-    ).toThrow(/cannot be used:\ndeltawire\.toml:\d/);
+    ).toThrow(/would be invalid:\ndeltawire\.toml:\d/);
   });
 });
 
-describe("what cannot be migrated is refused with its line and without its value:", () => {
+describe("a configuration that cannot be migrated is an error with the line and without the value:", () => {
   test.each([
-    ["no TOML", 'a = "verysecret\n', /^config\.toml:1:\d+: the text is not closed/],
+    ["invalid TOML", 'a = "verysecret\n', /^config\.toml:1:\d+: the string is not closed/],
     [
       "a wrong type",
       provider('http_headers = "verysecret"'),
       /^config\.toml:5: model_providers\.zai\.http_headers: has the wrong type/,
     ],
     [
-      "a password in the address",
+      "a password in the URL",
       `model = "m"\n${provider("").replace("https://", "https://me:verysecret@")}`,
-      /^config\.toml:4: model_providers\.zai\.base_url: has a user or password/,
+      /^config\.toml:4: model_providers\.zai\.base_url: must not contain a user name or password/,
     ],
     [
       "a key in the query",
@@ -407,40 +434,40 @@ describe("what cannot be migrated is refused with its line and without its value
       /^config\.toml:5: .*query_params\.key: looks like a secret/,
     ],
     [
-      "a login of another kind",
+      "another kind of login",
       provider('[model_providers.zai.auth]\ncommand = "verysecret"'),
-      /^config\.toml:5: .*auth: is a way to sign in/,
+      /^config\.toml:5: .*auth: is not supported: only Codex can sign in this way/,
     ],
     [
-      "what Codex refuses for another reason",
+      "what Codex rejects for another reason",
       `${provider("")}\n[model_providers.b]\nname = "B"\nwire_api = "grpc"\n`,
-      /Codex would refuse it all the same: .*unknown variant `grpc`/,
+      /Codex would still reject this file: .*unknown variant `grpc`/,
     ],
     [
-      "a provider that is not there",
+      "a missing provider",
       `model_provider = "gone"\n${provider("")}`,
       /Model provider `gone` not found/,
     ],
   ])("%s", (_, text, message) => {
-    const refusal = () => plan(text);
-    expect(refusal).toThrow(message);
-    expect(refusal).not.toThrow("verysecret");
+    const planText = () => plan(text);
+    expect(planText).toThrow(message);
+    expect(planText).not.toThrow("verysecret");
   });
 });
 
-describe("nothing is done", () => {
+describe("nothing is changed", () => {
   test("without a provider that speaks chat", () => {
     const text = '# a\n[model_providers.x]\nname = "X"\nwire_api = "responses"\n';
     expect(plan(text)).toEqual({
       codexText: text,
       gatewayText: undefined,
       notes: [],
-      unset: [],
-      nothingToDo: true,
+      unsetVariables: [],
+      isEmpty: true,
     });
   });
 
-  test("but what an old configuration may mean is said", () => {
+  test("but outdated settings are mentioned", () => {
     const { notes } = plan(
       'profile = "p"\n[profiles.p]\n[model_providers.x]\nname = "X"\nbase_url = "https://x.example"\n',
     );
@@ -451,7 +478,7 @@ describe("nothing is done", () => {
   });
 });
 
-test("a proxy that would be asked for the gateway is a note", () => {
+test("a proxy that also applies to the gateway is a note", () => {
   const notes = (env: Record<string, string>) => plan(provider(""), { env }).notes;
   const proxied = [expect.stringContaining("NO_PROXY")];
   expect(notes({ HTTP_PROXY: "http://p" })).toEqual(proxied);
@@ -461,7 +488,7 @@ test("a proxy that would be asked for the gateway is a note", () => {
   expect(notes({ https_proxy: "http://p" })).toEqual([]);
 });
 
-describe("whose server stands at an address", () => {
+describe("the profile for a URL", () => {
   test.each([
     ["https://api.deepseek.com/v1", "deepseek"],
     ["https://mine.openai.azure.com/openai", "azure"],
@@ -470,12 +497,12 @@ describe("whose server stands at an address", () => {
     ["http://localhost:8080/v1", undefined],
     ["https://api.deepseek.com.example.org", undefined],
     ["https://notopenrouter.ai", undefined],
-  ])("%s: %s", (address, profile) => {
-    expect(profileOfAddress(new URL(address))).toBe(profile);
+  ])("%s is %s", (address, profile) => {
+    expect(detectProfile(new URL(address))).toBe(profile);
   });
 
-  test("has a profile that there is", () => {
+  test("is one that exists", () => {
     for (const profile of Object.values({ ...profileByHost, ...profileByLocalPort }))
-      expect(profileNames).toContain(profile);
+      expect(providerProfileNames).toContain(profile);
   });
 });

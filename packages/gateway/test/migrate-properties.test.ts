@@ -1,11 +1,11 @@
-import { checkCodexConfig } from "@deltawire/wire/codex";
+import { validateCodexConfig } from "@deltawire/wire/codex";
 import fc from "fast-check";
 import { parse } from "smol-toml";
 import { expect, test } from "vitest";
-import { readConfig } from "../src/config/read.ts";
-import { diffText, unifiedDiff } from "../src/migrate/diff.ts";
-import { planMigration, type MigrationPlan } from "../src/migrate/plan.ts";
-import { codexConfig, secretMark } from "./codex-configs.ts";
+import { parseConfig } from "../src/config/parse-config.ts";
+import { formatDiff, createUnifiedDiff } from "../src/migrate/diff.ts";
+import { planMigration, type MigrationPlan } from "../src/migrate/plan-migration.ts";
+import { codexConfigArbitrary, secretMarker } from "./codex-configs.ts";
 
 function plan(codexText: string, gatewayText?: string): MigrationPlan {
   return planMigration({
@@ -21,15 +21,15 @@ function plan(codexText: string, gatewayText?: string): MigrationPlan {
 function holdsInOrder(text: string, parts: readonly string[]): boolean {
   let at = 0;
   return parts.every((part) => {
-    const found = text.indexOf(part, at);
-    at = found + part.length;
-    return found !== -1;
+    const index = text.indexOf(part, at);
+    at = index + part.length;
+    return index !== -1;
   });
 }
 
-test("whatever a configuration looks like, its comments and unrelated lines survive, in their order", () => {
+test("comments and unrelated lines of any configuration are preserved, in order", () => {
   fc.assert(
-    fc.property(codexConfig, ({ toml, unrelated, comments }) => {
+    fc.property(codexConfigArbitrary, ({ toml, unrelated, comments }) => {
       const after = plan(toml).codexText;
       expect(holdsInOrder(after, comments)).toBe(true);
       expect(after.split(/\r?\n/)).toEqual(expect.arrayContaining([...unrelated]));
@@ -40,40 +40,44 @@ test("whatever a configuration looks like, its comments and unrelated lines surv
   );
 });
 
-test("both files can be read by those who read them, and a second run finds nothing to do", () => {
+test("Codex and the gateway accept the files, and a second run has nothing to do", () => {
   fc.assert(
-    fc.property(codexConfig, ({ toml }) => {
-      const made = plan(toml);
-      const { model_providers: providers } = checkCodexConfig(parse(made.codexText));
+    fc.property(codexConfigArbitrary, ({ toml }) => {
+      const migration = plan(toml);
+      const { model_providers: providers } = validateCodexConfig(parse(migration.codexText));
       for (const { wire_api: wire } of Object.values(providers)) expect(wire).toBe("responses");
-      readConfig(made.gatewayText ?? "", { file: "deltawire.toml", env: {} });
-      const again = plan(made.codexText, made.gatewayText);
-      expect(again).toMatchObject({
-        nothingToDo: true,
-        codexText: made.codexText,
-        gatewayText: made.gatewayText,
+      parseConfig(migration.gatewayText ?? "", { file: "deltawire.toml", env: {} });
+      const secondPlan = plan(migration.codexText, migration.gatewayText);
+      expect(secondPlan).toMatchObject({
+        isEmpty: true,
+        codexText: migration.codexText,
+        gatewayText: migration.gatewayText,
       });
     }),
   );
 });
 
-test("no secret is written into deltawire.toml, said in a note, or shown in a diff", () => {
+test("no secret is in deltawire.toml, a note or a diff", () => {
   fc.assert(
-    fc.property(codexConfig, ({ toml }) => {
-      const made = plan(toml);
-      const shown = diffText(unifiedDiff({ file: "c", before: toml, after: made.codexText }));
-      expect([made.gatewayText, ...made.notes, shown].join("\n")).not.toContain(secretMark);
+    fc.property(codexConfigArbitrary, ({ toml }) => {
+      const migration = plan(toml);
+      const shown = formatDiff(
+        createUnifiedDiff({ file: "c", before: toml, after: migration.codexText }),
+      );
+      expect([migration.gatewayText, ...migration.notes, shown].join("\n")).not.toContain(
+        secretMarker,
+      );
     }),
   );
 });
 
-test("of a provider that moves no secret stays behind", () => {
+test("no secret of a migrated provider stays in the Codex configuration", () => {
   fc.assert(
-    fc.property(codexConfig, ({ toml }) => {
+    fc.property(codexConfigArbitrary, ({ toml }) => {
       const onlyChat = toml
         .replaceAll('wire_api = "responses"', 'wire_api = "chat"')
         .replaceAll('wire_api="responses"', 'wire_api="chat"');
-      expect(plan(onlyChat).codexText).not.toContain(secretMark);
+      expect(plan(onlyChat).codexText).not.toContain(secretMarker);
     }),
   );
 });

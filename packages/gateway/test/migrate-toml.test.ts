@@ -2,23 +2,27 @@ import { isDeepStrictEqual } from "node:util";
 import fc from "fast-check";
 import { parse } from "smol-toml";
 import { describe, expect, test } from "vitest";
-import { TomlEdits } from "../src/migrate/toml-edits.ts";
-import { tomlPositions, type KeyPath } from "../src/config/toml-positions.ts";
-import { tomlInlineTable, tomlKey, tomlString } from "../src/migrate/toml-text.ts";
-import { tomlDocument } from "./toml-documents.ts";
+import { TomlEditor } from "../src/migrate/toml-editor.ts";
+import { scanTomlPositions, type KeyPath } from "../src/config/toml-positions.ts";
+import {
+  formatTomlInlineTable,
+  formatTomlKey,
+  formatTomlString,
+} from "../src/migrate/format-toml.ts";
+import { tomlDocumentArbitrary } from "./toml-documents.ts";
 
-function edited(toml: string, edit: (edits: TomlEdits) => void): string {
-  const edits = new TomlEdits(toml, "config.toml");
+function edited(toml: string, edit: (edits: TomlEditor) => void): string {
+  const edits = new TomlEditor(toml, "config.toml");
   edit(edits);
   return edits.finish();
 }
 
-describe("the places of a document", () => {
-  test("are those of its values, however it is written", () => {
+describe("the positions in a document", () => {
+  test("are those of its values, in any notation", () => {
     fc.assert(
-      fc.property(tomlDocument, ({ toml, lines }) => {
+      fc.property(tomlDocumentArbitrary, ({ toml, lines }) => {
         const document = parse(toml);
-        const { entries, headers, items } = tomlPositions(toml);
+        const { entries, headers, items } = scanTomlPositions(toml);
         for (const { path } of lines) {
           const value = path.reduce<unknown>((at, part) => Object(at)[part], document);
           const isHere = (place: { path: KeyPath }) => isDeepStrictEqual(place.path, path);
@@ -32,9 +36,9 @@ describe("the places of a document", () => {
     );
   });
 
-  test("are found for every key, also of tables inside tables, and of every comment", () => {
+  test("include every key, including those of nested tables, and every comment", () => {
     const toml = "a.'b c' = { d = [1, { e = 2 }], f.g = '#' } # one\r\n[x . y] # two\n# three";
-    const { entries, headers, comments } = tomlPositions(toml);
+    const { entries, headers, comments } = scanTomlPositions(toml);
     expect(entries.map(({ path }) => path)).toEqual([
       ["a", "b c"],
       ["a", "b c", "d"],
@@ -42,28 +46,28 @@ describe("the places of a document", () => {
       ["a", "b c", "f", "g"],
     ]);
     expect(headers.map(({ path }) => path)).toEqual([["x", "y"]]);
-    const said = comments.map(({ start, end }) => toml.slice(start, end));
-    expect(said).toEqual(["# one", "# two", "# three"]);
+    const commentTexts = comments.map(({ start, end }) => toml.slice(start, end));
+    expect(commentTexts).toEqual(["# one", "# two", "# three"]);
   });
 });
 
 describe("an edit", () => {
-  test("of nothing changes nothing", () => {
+  test("without changes returns the same text", () => {
     fc.assert(
-      fc.property(tomlDocument, ({ toml }) => {
+      fc.property(tomlDocumentArbitrary, ({ toml }) => {
         expect(edited(toml, () => {})).toBe(toml);
       }),
     );
   });
 
-  test("keeps the quotes and what stands beside a value", () => {
+  test("keeps the quotes and the rest of the line", () => {
     const toml = "a   =  'x'\t# why\nb=\"y\"";
     expect(edited(toml, (edits) => edits.set(["a"], "it"))).toBe("a   =  'it'\t# why\nb=\"y\"");
     expect(edited(toml, (edits) => edits.set(["a"], "it's"))).toContain('"it\'s"');
     expect(edited(toml, (edits) => edits.set(["b"], 'a "b"\\'))).toContain('b="a \\"b\\"\\\\"');
   });
 
-  test("adds a line in the manner of the one above it, also behind the last one", () => {
+  test("adds a line in the style of the line above it, even at the end", () => {
     const toml = "[t]\r\n  k.a=1\r\n  k.b=''\r\n";
     expect(edited(toml, (edits) => edits.add(["t", "k", "a"], "c", "x"))).toBe(
       "[t]\r\n  k.a=1\r\n  k.c=\"x\"\r\n  k.b=''\r\n",
@@ -71,7 +75,7 @@ describe("an edit", () => {
     expect(edited("a = 1", (edits) => edits.add(["a"], "b c", "x"))).toBe('a = 1\n"b c" = "x"');
   });
 
-  test("removes a table with its header, its dotted keys and its blank line, and leaves comments", () => {
+  test("removes a table with its header, dotted keys and blank line, but not comments", () => {
     const toml = `[p]
 name = "n" # the name
 h.one = "1" # first
@@ -111,7 +115,7 @@ k = 1
     expect(edited(`t = ${before}`, (edits) => edits.remove(["t", name]))).toBe(`t = ${after}`);
   });
 
-  test("in an inline table adds behind one key while the rest goes", () => {
+  test("in an inline table can add a key while others are removed", () => {
     const text = edited('t = { a = "1", b = 2, c = 3 } # why\n', (edits) => {
       edits.add(["t", "a"], "d", "4");
       edits.remove(["t", "b"]);
@@ -120,14 +124,14 @@ k = 1
     expect(text).toBe('t = { a = "1", d = "4" } # why\n');
   });
 
-  test("that would lose a comment inside an inline table is refused with its line", () => {
+  test("that would remove a comment inside an inline table is an error with the line", () => {
     const toml = "\nt = { a = 1,\n  b = 2, # why\n  c = 3 }";
     expect(() => edited(toml, (edits) => edits.remove(["t", "b"]))).toThrow(
-      "config.toml:3: t.b: a comment beside it would be lost",
+      "config.toml:3: t.b: cannot be removed because of the comment next to it; move the comment first",
     );
   });
 
-  test("renames a table wherever it is named, also in what is added to it", () => {
+  test("renames a table everywhere, even in added keys", () => {
     const toml = "p.'old'.a = 1\np.old.b = 2\n[p.old.c]\nd = 3\n[q]\nold = 4\n";
     const text = edited(toml, (edits) => {
       edits.rename(["p", "old"], "new");
@@ -137,7 +141,7 @@ k = 1
   });
 });
 
-test("a text written as TOML says the same when it is read", () => {
+test("a formatted TOML string parses to the same text", () => {
   const signs = [
     "a",
     "é",
@@ -158,11 +162,18 @@ test("a text written as TOML says the same when it is read", () => {
   const text = fc.string({ unit: fc.constantFrom(...signs) });
   fc.assert(
     fc.property(text, text, fc.constantFrom('"', "'", "'''"), (name, value, quotes) => {
-      expect(parse(`k = ${tomlString(value, quotes)}`)).toEqual({ k: value });
-      expect(parse(`${tomlKey(name)} = 1`)).toEqual(Object.fromEntries([[name, 1]]));
-      expect(parse(`k = ${tomlInlineTable([[name, value]])}`)["k"]).toEqual(
+      expect(parse(`k = ${formatTomlString(value, quotes)}`)).toEqual({ k: value });
+      expect(parse(`${formatTomlKey(name)} = 1`)).toEqual(Object.fromEntries([[name, 1]]));
+      expect(parse(`k = ${formatTomlInlineTable([[name, value]])}`)["k"]).toEqual(
         Object.fromEntries([[name, value]]),
       );
     }),
   );
 });
+
+test.each(['"', "'"])(
+  "a lone surrogate between %s becomes U+FFFD, because TOML forbids it",
+  (quotes) => {
+    expect(parse(`k = ${formatTomlString("a\uD800", quotes)}`)).toEqual({ k: "a\uFFFD" });
+  },
+);

@@ -1,23 +1,23 @@
 import { genericProfile } from "@deltawire/wire";
 import type { Config, ModelAlias, ModelTarget, UpstreamConfig } from "../src/config/config.ts";
 
-/** Upstreams by name, each with its configured models or undefined, and aliases as a configuration file has them. */
-export function configOf(
+/** Creates a configuration: upstreams by name, with their configured models or undefined, and aliases. */
+export function createConfig(
   upstreams: Record<string, readonly string[] | undefined>,
   aliases: Record<string, string | readonly string[]> = {},
   contextWindows: Record<string, number> = {},
 ): Config {
   return {
-    // No question about models looks at what is empty here.
+    // The empty fields do not affect models.
     server: {} as Config["server"],
     upstreams: new Map(
-      Object.entries(upstreams).map(([name, models]) => [name, upstreamOf(name, models)]),
+      Object.entries(upstreams).map(([name, models]) => [name, createUpstream(name, models)]),
     ),
     models: new Map(
       Object.entries(aliases).map(([name, targets]) => [
         name,
-        aliasOf({
-          targets: [targets].flat().map(targetOf),
+        createAlias({
+          targets: [targets].flat().map(parseTarget),
           contextWindow: contextWindows[name],
         }),
       ]),
@@ -28,29 +28,31 @@ export function configOf(
     chats: {} as Config["chats"],
     skills: new Map(),
     store: {} as Config["store"],
+    bus: {} as Config["bus"],
     warnings: [],
   };
 }
 
-/** A name of `[models]` that says nothing but this of itself. */
-export function aliasOf(said: Partial<ModelAlias>): ModelAlias {
+/** Creates an alias with defaults for all other fields. */
+export function createAlias(overrides: Partial<ModelAlias>): ModelAlias {
   return {
     targets: [],
     contextWindow: undefined,
     price: undefined,
     type: undefined,
-    takes: undefined,
-    tools: undefined,
+    inputModalities: undefined,
+    supportsTools: undefined,
     options: {},
-    ...said,
+    ...overrides,
   };
 }
 
-export function upstreamOf(name: string, models?: readonly string[]): UpstreamConfig {
+export function createUpstream(name: string, models?: readonly string[]): UpstreamConfig {
   return {
     name,
     baseUrl: `http://${name}.test/v1`,
     speaks: "chat",
+    detectsApi: false,
     profile: genericProfile,
     apiKey: undefined,
     apiKeyVariable: undefined,
@@ -64,7 +66,7 @@ export function upstreamOf(name: string, models?: readonly string[]): UpstreamCo
   };
 }
 
-function targetOf(text: string): ModelTarget {
+function parseTarget(text: string): ModelTarget {
   const slash = text.indexOf("/");
   return { upstream: text.slice(0, slash), model: text.slice(slash + 1) };
 }

@@ -1,38 +1,38 @@
 import { expect, test } from "vitest";
 import type { UpstreamConfig } from "../src/config/config.ts";
-import { ModelDiscovery } from "../src/models/discovery.ts";
-import { upstreamOf } from "./models-config.ts";
+import { ModelDiscovery } from "../src/models/model-discovery.ts";
+import { createUpstream } from "./models-config.ts";
 
 const minute = 60_000;
 
-/** A discovery whose questions are answered by hand. */
-function discoveryOf(...upstreams: UpstreamConfig[]) {
+/** Creates a discovery whose fetches are resolved by the test. */
+function discoveryFixture(...upstreams: UpstreamConfig[]) {
   let time = 0;
-  const questions: {
+  const listRequests: {
     name: string;
-    answer: (body: unknown) => void;
+    respond: (body: unknown) => void;
     fail: (cause: Error) => void;
   }[] = [];
   const failures: string[] = [];
   const discovery = new ModelDiscovery({
     upstreams,
     now: () => time,
-    ask: ({ name }) =>
-      new Promise((answer, fail) => {
-        questions.push({ name, answer, fail });
+    fetchList: ({ name }) =>
+      new Promise((respond, fail) => {
+        listRequests.push({ name, respond, fail });
       }),
     onFailure: ({ name }, cause) => failures.push(`${name}: ${String(cause)}`),
   });
   return {
     discovery,
-    questions,
+    listRequests,
     failures,
-    pass: (ms: number) => {
+    advanceTime: (ms: number) => {
       time += ms;
     },
-    /** Looks at the snapshot and lets promises that are settled go on. */
-    look: async () => {
-      const snapshot = discovery.snapshot();
+    /** Takes a snapshot and flushes settled promises. */
+    takeSnapshot: async () => {
+      const snapshot = discovery.getModels();
       await new Promise((resolve) => setImmediate(resolve));
       return Object.fromEntries(
         [...snapshot].map(([name, models]) => [name, models.map(({ id }) => id)]),
@@ -41,145 +41,157 @@ function discoveryOf(...upstreams: UpstreamConfig[]) {
   };
 }
 
-const listOf = (...ids: string[]) => ({ data: ids.map((id) => ({ id })) });
+const createList = (...ids: string[]) => ({ data: ids.map((id) => ({ id })) });
 
-test("a snapshot never waits: it is empty at first and has the list when it has come", async () => {
-  const { questions, look } = discoveryOf(upstreamOf("zai"));
-  expect(await look()).toEqual({});
-  questions[0]?.answer(listOf("glm-4.6"));
-  await look();
-  expect(await look()).toEqual({ zai: ["glm-4.6"] });
+test("a snapshot never waits: it is empty at first and later has the list", async () => {
+  const { listRequests, takeSnapshot } = discoveryFixture(createUpstream("zai"));
+  expect(await takeSnapshot()).toEqual({});
+  listRequests[0]?.respond(createList("glm-4.6"));
+  await takeSnapshot();
+  expect(await takeSnapshot()).toEqual({ zai: ["glm-4.6"] });
 });
 
-test("an upstream whose models are configured is not asked", async () => {
-  const { questions, look } = discoveryOf(upstreamOf("zai", ["glm-4.6"]), upstreamOf("local"));
-  await look();
-  expect(questions.map(({ name }) => name)).toEqual(["local"]);
+test("no list is fetched for an upstream with configured models", async () => {
+  const { listRequests, takeSnapshot } = discoveryFixture(
+    createUpstream("zai", ["glm-4.6"]),
+    createUpstream("local"),
+  );
+  await takeSnapshot();
+  expect(listRequests.map(({ name }) => name)).toEqual(["local"]);
 });
 
-test("there is one question at a time for an upstream", async () => {
-  const { questions, look, pass } = discoveryOf(upstreamOf("zai"));
-  await look();
-  pass(10 * minute);
-  await look();
-  await look();
-  expect(questions).toHaveLength(1);
+test("there is one fetch at a time per upstream", async () => {
+  const { listRequests, takeSnapshot, advanceTime } = discoveryFixture(createUpstream("zai"));
+  await takeSnapshot();
+  advanceTime(10 * minute);
+  await takeSnapshot();
+  await takeSnapshot();
+  expect(listRequests).toHaveLength(1);
 });
 
-test("a list is good for five minutes; then the old one is used while a new one is asked for", async () => {
-  const { questions, look, pass } = discoveryOf(upstreamOf("zai"));
-  await look();
-  questions[0]?.answer(listOf("old"));
-  await look();
-  pass(5 * minute - 1);
-  await look();
-  expect(questions).toHaveLength(1);
-  pass(1);
-  expect(await look()).toEqual({ zai: ["old"] });
-  expect(questions).toHaveLength(2);
-  expect(await look()).toEqual({ zai: ["old"] });
-  questions[1]?.answer(listOf("new"));
-  await look();
-  expect(await look()).toEqual({ zai: ["new"] });
+test("a list is valid for five minutes; then the old one is used while a new one is fetched", async () => {
+  const { listRequests, takeSnapshot, advanceTime } = discoveryFixture(createUpstream("zai"));
+  await takeSnapshot();
+  listRequests[0]?.respond(createList("old"));
+  await takeSnapshot();
+  advanceTime(5 * minute - 1);
+  await takeSnapshot();
+  expect(listRequests).toHaveLength(1);
+  advanceTime(1);
+  expect(await takeSnapshot()).toEqual({ zai: ["old"] });
+  expect(listRequests).toHaveLength(2);
+  expect(await takeSnapshot()).toEqual({ zai: ["old"] });
+  listRequests[1]?.respond(createList("new"));
+  await takeSnapshot();
+  expect(await takeSnapshot()).toEqual({ zai: ["new"] });
 });
 
-test("after a failure the last list stays, and the next question comes half a minute later", async () => {
-  const { questions, failures, look, pass } = discoveryOf(upstreamOf("zai"));
-  await look();
-  questions[0]?.answer(listOf("old"));
-  await look();
-  pass(5 * minute);
-  await look();
-  questions[1]?.fail(new Error("connection refused"));
-  await look();
-  pass(29_999);
-  expect(await look()).toEqual({ zai: ["old"] });
-  expect(questions).toHaveLength(2);
-  pass(1);
-  await look();
-  expect(questions).toHaveLength(3);
+test("after a failure the last list stays, and the next fetch is half a minute later", async () => {
+  const { listRequests, failures, takeSnapshot, advanceTime } = discoveryFixture(
+    createUpstream("zai"),
+  );
+  await takeSnapshot();
+  listRequests[0]?.respond(createList("old"));
+  await takeSnapshot();
+  advanceTime(5 * minute);
+  await takeSnapshot();
+  listRequests[1]?.fail(new Error("connection refused"));
+  await takeSnapshot();
+  advanceTime(29_999);
+  expect(await takeSnapshot()).toEqual({ zai: ["old"] });
+  expect(listRequests).toHaveLength(2);
+  advanceTime(1);
+  await takeSnapshot();
+  expect(listRequests).toHaveLength(3);
   expect(failures).toEqual(["zai: Error: connection refused"]);
 });
 
-test("an answer that is no list is a failure", async () => {
-  const { questions, failures, look } = discoveryOf(upstreamOf("zai"));
-  await look();
-  questions[0]?.answer({ error: { message: "unauthorized" } });
-  expect(await look()).toEqual({});
+test("a response without a list is a failure", async () => {
+  const { listRequests, failures, takeSnapshot } = discoveryFixture(createUpstream("zai"));
+  await takeSnapshot();
+  listRequests[0]?.respond({ error: { message: "unauthorized" } });
+  expect(await takeSnapshot()).toEqual({});
   expect(failures).toEqual([
-    "zai: Error: http://zai.test/v1/models: answered JSON without a model list; is base_url right?",
+    "zai: Error: http://zai.test/v1/models: expected a model list, got other JSON; is base_url right?",
   ]);
 });
 
-test("a question that throws at once is a failure like any other", async () => {
-  let asked = 0;
+test("a fetch that throws immediately is a failure like any other", async () => {
+  let fetches = 0;
   let time = 0;
   const discovery = new ModelDiscovery({
-    upstreams: [upstreamOf("zai")],
+    upstreams: [createUpstream("zai")],
     now: () => time,
-    ask: () => {
-      asked += 1;
+    fetchList: () => {
+      fetches += 1;
       throw new Error("no such address");
     },
   });
-  await discovery.ready(1_000);
-  expect([...discovery.snapshot()]).toEqual([]);
-  expect(asked).toBe(1);
+  await discovery.waitUntilReady(1_000);
+  expect([...discovery.getModels()]).toEqual([]);
+  expect(fetches).toBe(1);
   time = 30_000;
-  await discovery.ready(1_000);
-  expect(asked).toBe(2);
+  await discovery.waitUntilReady(1_000);
+  expect(fetches).toBe(2);
 });
 
-test("the snapshot stays the same object until something new was said", async () => {
-  const { discovery, questions, look, pass } = discoveryOf(upstreamOf("zai"));
-  await look();
-  questions[0]?.answer(listOf("glm-4.6"));
-  await look();
-  const first = discovery.snapshot();
-  pass(5 * minute);
-  await look();
-  questions[1]?.answer(listOf("glm-4.6"));
-  await look();
-  expect(discovery.snapshot()).toBe(first);
-  pass(5 * minute);
-  await look();
-  questions[2]?.answer(listOf("glm-5"));
-  await look();
-  expect(discovery.snapshot()).not.toBe(first);
+test("the snapshot stays the same object until a list changes", async () => {
+  const { discovery, listRequests, takeSnapshot, advanceTime } = discoveryFixture(
+    createUpstream("zai"),
+  );
+  await takeSnapshot();
+  listRequests[0]?.respond(createList("glm-4.6"));
+  await takeSnapshot();
+  const first = discovery.getModels();
+  advanceTime(5 * minute);
+  await takeSnapshot();
+  listRequests[1]?.respond(createList("glm-4.6"));
+  await takeSnapshot();
+  expect(discovery.getModels()).toBe(first);
+  advanceTime(5 * minute);
+  await takeSnapshot();
+  listRequests[2]?.respond(createList("glm-5"));
+  await takeSnapshot();
+  expect(discovery.getModels()).not.toBe(first);
 });
 
-test("who waits for the first answers waits for all upstreams, failures included", async () => {
-  const { discovery, questions, look } = discoveryOf(upstreamOf("zai"), upstreamOf("local"));
-  const ready = discovery.ready(60_000).then(() => "ready");
-  await look();
-  questions[0]?.answer(listOf("glm-4.6"));
-  expect(await Promise.race([ready, look()])).toEqual({});
-  questions[1]?.fail(new Error("down"));
+test("waiting until ready waits for all upstreams, including failures", async () => {
+  const { discovery, listRequests, takeSnapshot } = discoveryFixture(
+    createUpstream("zai"),
+    createUpstream("local"),
+  );
+  const ready = discovery.waitUntilReady(60_000).then(() => "ready");
+  await takeSnapshot();
+  listRequests[0]?.respond(createList("glm-4.6"));
+  expect(await Promise.race([ready, takeSnapshot()])).toEqual({});
+  listRequests[1]?.fail(new Error("down"));
   expect(await ready).toBe("ready");
-  expect([...discovery.snapshot().keys()]).toEqual(["zai"]);
+  expect([...discovery.getModels().keys()]).toEqual(["zai"]);
 });
 
-test("who waits does not wait longer than said", async () => {
-  const { discovery, questions } = discoveryOf(upstreamOf("zai"));
+test("waiting until ready does not exceed its time limit", async () => {
+  const { discovery, listRequests } = discoveryFixture(createUpstream("zai"));
   const start = performance.now();
-  await discovery.ready(20);
+  await discovery.waitUntilReady(20);
   expect(performance.now() - start).toBeLessThan(10_000);
-  expect(questions).toHaveLength(1);
+  expect(listRequests).toHaveLength(1);
 });
 
-test("nobody waits for a newer list while there is an old one", async () => {
-  const { discovery, questions, look, pass } = discoveryOf(upstreamOf("zai"));
-  await look();
-  questions[0]?.answer(listOf("glm-4.6"));
-  await look();
-  pass(5 * minute);
-  await discovery.ready(60_000);
-  await look();
-  expect(questions).toHaveLength(2);
+test("waiting until ready does not wait for a newer list if there is an old one", async () => {
+  const { discovery, listRequests, takeSnapshot, advanceTime } = discoveryFixture(
+    createUpstream("zai"),
+  );
+  await takeSnapshot();
+  listRequests[0]?.respond(createList("glm-4.6"));
+  await takeSnapshot();
+  advanceTime(5 * minute);
+  await discovery.waitUntilReady(60_000);
+  await takeSnapshot();
+  expect(listRequests).toHaveLength(2);
 });
 
-test("nothing is waited for when every model is configured", async () => {
-  const { discovery } = discoveryOf(upstreamOf("zai", ["glm-4.6"]));
-  await discovery.ready(60_000);
-  expect(discovery.snapshot().size).toBe(0);
+test("waiting until ready does not wait if all models are configured", async () => {
+  const { discovery } = discoveryFixture(createUpstream("zai", ["glm-4.6"]));
+  await discovery.waitUntilReady(60_000);
+  expect(discovery.getModels().size).toBe(0);
 });

@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
 import {
-  callsTools,
-  knownModel,
-  knownTakes,
-  knownType,
+  supportsTools,
+  lookupKnownModel,
+  inferInputModalities,
+  inferModelType,
   looksLikeChatModel,
 } from "../src/config/known-models.ts";
 
@@ -45,15 +45,15 @@ test.each([
   ["codestral-latest", 256_000, false],
   ["grok-4.3", 1_000_000, true],
   ["grok-code-fast-1", 256_000, false],
-])("%s has a window of %i tokens; it sees: %s", (id, contextWindow, seesImages) => {
-  expect(knownModel(id)).toMatchObject({ contextWindow, seesImages });
+])("%s has a window of %i tokens; vision: %s", (id, contextWindow, hasVision) => {
+  expect(lookupKnownModel(id)).toMatchObject({ contextWindow, hasVision });
 });
 
-test("a model that nobody wrote down has 128,000 tokens, three efforts and no default one", () => {
-  expect(knownModel("somebody/some-model")).toEqual({
+test("an unknown model has 128,000 tokens, three efforts and no default effort", () => {
+  expect(lookupKnownModel("somebody/some-model")).toEqual({
     contextWindow: 128_000,
     efforts: ["low", "medium", "high"],
-    seesImages: true,
+    hasVision: true,
   });
 });
 
@@ -67,10 +67,10 @@ test.each([
   ["qwen3-coder", []],
   ["mistral-medium-3.5", ["none", "high"]],
 ])("the efforts of %s are %j", (id, efforts) => {
-  expect(knownModel(id).efforts).toEqual(efforts);
+  expect(lookupKnownModel(id).efforts).toEqual(efforts);
 });
 
-test("what does not chat is told by its name", () => {
+test("models that do not chat are recognized by name", () => {
   const others = [
     "text-embedding-3-small",
     "whisper-1",
@@ -125,8 +125,8 @@ test.each([
   ["gemini-3.1-flash-image", "chat"],
   ["text-embedding-3-small", "chat"],
   ["somebody/some-model", "chat"],
-])("%s is of the type %s", (id, type) => {
-  expect(knownType(id)).toBe(type);
+])("%s has the type %s", (id, type) => {
+  expect(inferModelType(id)).toBe(type);
   expect(looksLikeChatModel(id) && type !== "chat").toBe(false);
 });
 
@@ -147,19 +147,19 @@ test.each([
   ["gpt-oss-120b", []],
   ["glm-4.6", []],
   ["o3-mini", []],
-])("%s takes %j beside text", (id, takes) => {
-  expect(knownTakes(id, "chat")).toEqual(takes);
+])("%s accepts %j in addition to text", (id, takes) => {
+  expect(inferInputModalities(id, "chat")).toEqual(takes);
 });
 
-test("what makes no answers takes what its work is about", () => {
-  expect(knownTakes("x", "image-edit")).toEqual(["image"]);
-  expect(knownTakes("x", "audio-stt")).toEqual(["audio"]);
-  expect(knownTakes("gpt-5.5", "audio-tts")).toEqual([]);
-  expect(knownTakes("dall-e-3", "image-gen")).toEqual([]);
-  expect(knownTakes("gpt-image-1", "image-gen")).toEqual(["image"]);
+test("image and audio models accept the input that they need", () => {
+  expect(inferInputModalities("x", "image-edit")).toEqual(["image"]);
+  expect(inferInputModalities("x", "audio-stt")).toEqual(["audio"]);
+  expect(inferInputModalities("gpt-5.5", "audio-tts")).toEqual([]);
+  expect(inferInputModalities("dall-e-3", "image-gen")).toEqual([]);
+  expect(inferInputModalities("gpt-image-1", "image-gen")).toEqual(["image"]);
 });
 
-test("a few models that chat call no tools", () => {
+test("a few chat models cannot call tools", () => {
   const all = ["gpt-5-chat-latest", "sonar-pro", "qwen-mt-plus", "gpt-5", "gpt-5.1-chat", "x"];
-  expect(all.filter((id) => !callsTools(id))).toEqual(all.slice(0, 3));
+  expect(all.filter((id) => !supportsTools(id))).toEqual(all.slice(0, 3));
 });

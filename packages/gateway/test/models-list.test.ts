@@ -1,12 +1,12 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { codexEntry } from "../src/models/codex-entry.ts";
-import { modelList } from "../src/models/list.ts";
-import { resolveModel } from "../src/models/resolve.ts";
-import { aliasOf, configOf } from "./models-config.ts";
-import { read } from "./reading-config.ts";
+import { buildCodexCatalogEntry } from "../src/models/codex-catalog-entry.ts";
+import { buildModelList } from "../src/models/model-list.ts";
+import { resolveModel } from "../src/models/resolve-model.ts";
+import { createAlias, createConfig } from "./models-config.ts";
+import { parseToml } from "./config-fixture.ts";
 
-const config = configOf(
+const config = createConfig(
   { zai: ["glm-4.6"], router: undefined, local: ["qwen3-coder", "glm-4.6"] },
   { glm: "zai/glm-4.6", best: ["router/openai/gpt-5.5", "local/qwen3-coder"] },
   { glm: 90_000 },
@@ -16,14 +16,14 @@ const discovered = new Map([
     "router",
     [
       { id: "openai/gpt-5.5", contextWindow: 1_050_000, created: 1_770_000_000 },
-      { id: "some/model", contextWindow: 65_536, seesImages: false, efforts: ["high"] },
+      { id: "some/model", contextWindow: 65_536, hasVision: false, efforts: ["high"] },
       { id: "text-embedding-3-small" },
     ],
   ],
 ]);
-const list = modelList({ config, discovered });
+const list = buildModelList({ config, discovered });
 
-test("OpenAI's list: the aliases, then every model under its full name and its own where that is unique", () => {
+test("OpenAI's list has the aliases, then every model by its full name, and by its plain name if unique", () => {
   expect(list.object).toBe("list");
   expect(list.data.map(({ id, owned_by }) => [id, owned_by])).toEqual([
     ["glm", "zai"],
@@ -48,12 +48,12 @@ test("OpenAI's list: the aliases, then every model under its full name and its o
   expect(list.data[0]?.created).toBe(0);
 });
 
-test("Codex's list has every name that can be asked for, but for what does not chat", () => {
+test("Codex's list has every usable name, except models that do not chat", () => {
   const names = list.data.map(({ id }) => id).filter((id) => !id.includes("embedding"));
   expect(list.models.map(({ slug }) => slug)).toEqual(names);
 });
 
-test("Codex shows one name of each model, in the order of the list", () => {
+test("Codex shows one name per model, in the order of the list", () => {
   expect(
     list.models.filter((model) => model.visibility === "list").map(({ slug }) => slug),
   ).toEqual([
@@ -68,7 +68,7 @@ test("Codex shows one name of each model, in the order of the list", () => {
   expect(list.models.map(({ priority }) => priority)).toEqual(list.models.map((_, index) => index));
 });
 
-test("what the user says goes before what the upstream says, and that before what is known by name", () => {
+test("settings take precedence over the upstream's list, which takes precedence over the name", () => {
   const windows = new Map(list.models.map((model) => [model.slug, model.context_window]));
   expect(windows.get("glm")).toBe(90_000);
   expect(windows.get("some/model")).toBe(65_536);
@@ -78,12 +78,12 @@ test("what the user says goes before what the upstream says, and that before wha
   expect(model?.supported_reasoning_levels.map(({ effort }) => effort)).toEqual(["high"]);
 });
 
-test("GPT-5.5 is listed with a million tokens and used up to where it gets dear, as Codex does", () => {
+test("GPT-5.5 is listed with a million tokens, and limited to the cheaper range as in Codex", () => {
   const model = list.models.find(({ slug }) => slug === "openai/gpt-5.5");
   expect(model).toMatchObject({ context_window: 272_000, default_reasoning_level: "medium" });
 });
 
-test("an alias says what is behind it, and is as large as its first target", () => {
+test("an alias describes its targets, and has the window of the first one", () => {
   const model = list.models.find(({ slug }) => slug === "best");
   expect(model).toMatchObject({
     display_name: "best",
@@ -92,8 +92,8 @@ test("an alias says what is behind it, and is as large as its first target", () 
   });
 });
 
-test("an upstream that has not answered has no models, and the others have theirs", () => {
-  const { data } = modelList({ config, discovered: new Map() });
+test("an upstream without a list does not hide the models of others", () => {
+  const { data } = buildModelList({ config, discovered: new Map() });
   expect(data.map(({ id }) => id)).toEqual([
     "glm",
     "best",
@@ -105,7 +105,7 @@ test("an upstream that has not answered has no models, and the others have their
 });
 
 test("agents are listed last, and hidden from Codex, whose tools they do not use", () => {
-  const { agents } = read(`[upstreams.zai]
+  const { agents } = parseToml(`[upstreams.zai]
 base_url = "https://zai.test/v1"
 speaks = "chat"
 models = ["glm-4.6"]
@@ -120,15 +120,15 @@ context_window = 8_000
 [agents.glm-9]
 model = "not/known-yet"
 `);
-  const configured = configOf(
+  const configured = createConfig(
     { zai: ["glm-4.6", "writer"] },
     { glm: "zai/glm-4.6" },
     { glm: 9_000 },
   );
-  const all = modelList({
+  const all = buildModelList({
     config: { ...configured, agents },
     discovered: new Map(),
-    asked: "small",
+    requestedName: "small",
   });
   expect(all.data.map(({ id, owned_by }) => [id, owned_by])).toEqual([
     ["glm", "zai"],
@@ -150,29 +150,31 @@ model = "not/known-yet"
   expect(all.models.find(({ slug }) => slug === "zai/writer")?.visibility).toBe("list");
 });
 
-test("a name that is asked for is in the list if it works, also one that nobody listed", () => {
-  const one = configOf({ zai: ["glm-4.6"] }, { glm: "zai/glm-4.6" });
-  const names = (asked: string) =>
-    modelList({ config: one, discovered: new Map(), asked }).models.map(({ slug }) => slug);
+test("a requested name is in the list if it resolves, even if no upstream lists it", () => {
+  const one = createConfig({ zai: ["glm-4.6"] }, { glm: "zai/glm-4.6" });
+  const names = (requestedName: string) =>
+    buildModelList({ config: one, discovered: new Map(), requestedName }).models.map(
+      ({ slug }) => slug,
+    );
   expect(names("glm-9")).toEqual(["glm", "glm-9", "zai/glm-4.6", "glm-4.6"]);
   expect(names("glm-4.6")).toEqual(["glm", "glm-4.6", "zai/glm-4.6"]);
   expect(names("glm")).toEqual(["glm", "zai/glm-4.6", "glm-4.6"]);
   expect(names("x".repeat(201))).toHaveLength(3);
-  const several = modelList({ config, discovered, asked: "nobody-has-it" });
+  const several = buildModelList({ config, discovered, requestedName: "nobody-has-it" });
   expect(several).toEqual(list);
 });
 
-test("Codex gets two thousand entries at the most", () => {
+test("Codex gets at most two thousand entries", () => {
   const models = Array.from({ length: 3_000 }, (_, index) => ({ id: `m${index}` }));
-  const large = modelList({
-    config: configOf({ router: undefined }),
+  const large = buildModelList({
+    config: createConfig({ router: undefined }),
     discovered: new Map([["router", models]]),
   });
   expect(large.data).toHaveLength(6_000);
   expect(large.models).toHaveLength(2_000);
 });
 
-test("every listed name is listed once, and means the model that it is listed for", () => {
+test("every name is listed once, and resolves to its model", () => {
   const name = fc.constantFrom("a", "b", "c", "a/b", "b/c", "a/a", "a/a/b", "c/c");
   const models = fc.uniqueArray(name, { maxLength: 4 });
   const upstreams = fc.dictionary(
@@ -182,11 +184,11 @@ test("every listed name is listed once, and means the model that it is listed fo
   const aliases = fc.dictionary(name, fc.constantFrom("a/x", "b/b", "c/a/b"), { maxKeys: 2 });
   fc.assert(
     fc.property(upstreams, aliases, models, (upstreams, aliases, answer) => {
-      const config = configOf(upstreams, aliases);
+      const config = createConfig(upstreams, aliases);
       const discovered = new Map(
         Object.keys(upstreams).map((upstream) => [upstream, answer.map((id) => ({ id }))]),
       );
-      const { data } = modelList({ config, discovered });
+      const { data } = buildModelList({ config, discovered });
       expect(new Set(data.map(({ id }) => id)).size).toBe(data.length);
       for (const { id, owned_by } of data) {
         const resolved = resolveModel(id, config, discovered);
@@ -201,7 +203,7 @@ test("every listed name is listed once, and means the model that it is listed fo
   );
 });
 
-/** What Codex 0.166 (and 0.98, for the last two) refuses a whole list for, found by leaving out one at a time. */
+/** Fields without which Codex 0.166 (0.98 for the last two) rejects the complete list, found by removing one at a time. */
 const required: Record<string, (value: unknown) => boolean> = {
   slug: isText,
   display_name: isText,
@@ -230,23 +232,23 @@ const required: Record<string, (value: unknown) => boolean> = {
   supports_parallel_tool_calls: isBoolean,
 };
 
-test("every entry has what Codex needs, in words that it knows", () => {
+test("every entry has the fields and values that Codex requires", () => {
   for (const entry of list.models as readonly Record<string, unknown>[])
     for (const [field, fits] of Object.entries(required))
       expect([entry["slug"], field, fits(entry[field])]).toEqual([entry["slug"], field, true]);
 });
 
-test("an unknown model gets what Codex's own models have: a prompt, apply_patch, a shell, parallel calls", () => {
-  const entry = codexEntry({
+test("an unknown model gets what built-in models of Codex have: a prompt, apply_patch, a shell, parallel calls", () => {
+  const entry = buildCodexCatalogEntry({
     slug: "m",
     displayName: "m",
     description: "",
     contextWindow: 128_000,
     efforts: ["low", "high"],
     defaultEffort: "medium",
-    seesImages: true,
+    hasVision: true,
     priority: 3,
-    listed: true,
+    isListed: true,
   });
   expect(entry).toMatchObject({
     apply_patch_tool_type: "freeform",
@@ -259,10 +261,10 @@ test("an unknown model gets what Codex's own models have: a prompt, apply_patch,
   expect(entry.base_instructions).toContain("*** Begin Patch");
 });
 
-test("a small window gets less of a command's output", () => {
+test("a small window limits the output of commands", () => {
   const limit = (contextWindow: number) =>
-    modelList({
-      config: configOf({ local: undefined }),
+    buildModelList({
+      config: createConfig({ local: undefined }),
       discovered: new Map([["local", [{ id: "m", contextWindow }]]]),
     }).models[0]?.truncation_policy.limit;
   expect([limit(8_192), limit(32_768), limit(1_000_000)]).toEqual([2_000, 3_276, 10_000]);
@@ -280,18 +282,18 @@ function oneOf(...words: string[]): (value: unknown) => boolean {
   return (value) => words.includes(value as string);
 }
 
-test("Codex is offered nothing that makes pictures or speech, whoever says so", () => {
+test("image and speech models are not listed for Codex, however they are recognized", () => {
   const target = (model: string) => [{ upstream: "demo", model }];
-  const media = configOf({ demo: undefined, zai: ["gpt-image-1", "painter"] });
+  const media = createConfig({ demo: undefined, zai: ["gpt-image-1", "painter"] });
   const models = new Map([
-    ["by-name", aliasOf({ targets: target("whisper-1") })],
-    ["by-word", aliasOf({ targets: target("clean"), type: "image-gen" })],
-    ["chats", aliasOf({ targets: target("tts-1"), type: "chat" })],
+    ["by-name", createAlias({ targets: target("whisper-1") })],
+    ["by-word", createAlias({ targets: target("clean"), type: "image-gen" })],
+    ["chats", createAlias({ targets: target("tts-1"), type: "chat" })],
   ]);
-  const told = new Map([["demo", ["clean", "retoucher", "speaker"].map((id) => ({ id }))]]);
-  const { data, models: forCodex } = modelList({
+  const discovered = new Map([["demo", ["clean", "retoucher", "speaker"].map((id) => ({ id }))]]);
+  const { data, models: forCodex } = buildModelList({
     config: { ...media, models },
-    discovered: told,
+    discovered,
   });
   expect(data.map(({ id }) => id)).toEqual(
     expect.arrayContaining(["by-name", "by-word", "demo/retoucher", "speaker", "gpt-image-1"]),

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { parseModelList } from "../src/models/parse.ts";
+import { parseModelList } from "../src/models/parse-model-list.ts";
 
 test.each([
   [
@@ -41,8 +41,8 @@ test.each([
       ],
     },
     [
-      { id: "devstral-2512", contextWindow: 262144, seesImages: false },
-      { id: "mistral-embed", contextWindow: 8192, seesImages: false, chats: false },
+      { id: "devstral-2512", contextWindow: 262144, hasVision: false },
+      { id: "mistral-embed", contextWindow: 8192, hasVision: false, isChatModel: false },
     ],
   ],
   [
@@ -53,7 +53,7 @@ test.each([
     ],
     [
       { id: "zai-org/GLM-4.6", contextWindow: 202752 },
-      { id: "flux", chats: false },
+      { id: "flux", isChatModel: false },
     ],
   ],
   [
@@ -73,7 +73,7 @@ test.each([
         },
       ],
     },
-    [{ id: "kimi-k2-turbo", contextWindow: 262144, seesImages: false, efforts: [] }],
+    [{ id: "kimi-k2-turbo", contextWindow: 262144, hasVision: false, efforts: [] }],
   ],
   [
     "LM Studio",
@@ -82,7 +82,7 @@ test.each([
         { id: "qwen2-vl-7b", type: "vlm", max_context_length: 32768, loaded_context_length: 8192 },
       ],
     },
-    [{ id: "qwen2-vl-7b", contextWindow: 8192, seesImages: true }],
+    [{ id: "qwen2-vl-7b", contextWindow: 8192, hasVision: true }],
   ],
   [
     "Ollama's own list",
@@ -96,13 +96,13 @@ test.each([
         },
       ],
     },
-    [{ id: "gemma3:12b", seesImages: true }],
+    [{ id: "gemma3:12b", hasVision: true }],
   ],
-])("the list of %s", (_server, answer, expected) => {
+])("the list of %s is parsed", (_server, answer, expected) => {
   expect(parseModelList(answer)).toEqual(expected);
 });
 
-test("OpenRouter: the smaller of two windows, what goes in, and efforts from the lowest on", () => {
+test("the list of OpenRouter is parsed, with the smaller of two windows and the lowest effort first", () => {
   const answer = {
     data: [
       {
@@ -126,14 +126,14 @@ test("OpenRouter: the smaller of two windows, what goes in, and efforts from the
     {
       id: "deepseek/deepseek-v4-pro",
       contextWindow: 163_840,
-      seesImages: true,
+      hasVision: true,
       efforts: ["low", "high", "max"],
     },
-    { id: "meta/llama-3.3-70b", contextWindow: 131_072, seesImages: false, efforts: [] },
+    { id: "meta/llama-3.3-70b", contextWindow: 131_072, hasVision: false, efforts: [] },
   ]);
 });
 
-test("llama.cpp speaks of one model in two lists, and both count", () => {
+test("llama.cpp describes a model in two lists, which are merged", () => {
   const answer = {
     models: [{ name: "qwen.gguf", model: "qwen.gguf", capabilities: ["completion", "multimodal"] }],
     object: "list",
@@ -142,11 +142,11 @@ test("llama.cpp speaks of one model in two lists, and both count", () => {
     ],
   };
   expect(parseModelList(answer)).toEqual([
-    { id: "qwen.gguf", created: 1_760_000_000, contextWindow: 65_536, seesImages: true },
+    { id: "qwen.gguf", created: 1_760_000_000, contextWindow: 65_536, hasVision: true },
   ]);
 });
 
-test("Codex's own catalogue", () => {
+test("the catalog of Codex is parsed", () => {
   const answer = {
     models: [
       {
@@ -162,11 +162,11 @@ test("Codex's own catalogue", () => {
     ],
   };
   expect(parseModelList(answer)).toEqual([
-    { id: "gpt-5.5", contextWindow: 272_000, seesImages: true, efforts: ["low", "xhigh"] },
+    { id: "gpt-5.5", contextWindow: 272_000, hasVision: true, efforts: ["low", "xhigh"] },
   ]);
 });
 
-test("one bad entry does not spoil the others", () => {
+test("an invalid entry does not affect the others", () => {
   const data = [
     null,
     7,
@@ -182,12 +182,12 @@ test("one bad entry does not spoil the others", () => {
   expect(parseModelList({ data })).toEqual([{ id: "plain" }, { id: "good" }]);
 });
 
-test("figures that make no sense are as good as none", () => {
+test("invalid numbers are ignored", () => {
   for (const context_length of [0, -1, 1.5, "131072", null, 1e300, 448])
     expect(parseModelList([{ id: "m", context_length, created: -1 }])).toEqual([{ id: "m" }]);
 });
 
-test("a list is cut at ten thousand models", () => {
+test("a list is truncated to ten thousand models", () => {
   const data = Array.from({ length: 10_050 }, (_, index) => ({ id: `m${index}` }));
   expect(parseModelList({ data })).toHaveLength(10_000);
 });
@@ -200,7 +200,7 @@ test.each([
   [{}],
   [{ error: { message: "no" } }],
   [{ data: {} }],
-])("%j holds no list of models", (answer) => {
+])("%j is not a model list", (answer) => {
   expect(parseModelList(answer)).toBeUndefined();
 });
 
@@ -229,7 +229,7 @@ const fields = [
   "toString",
 ];
 
-test("any JSON at all is read without an error, and what is found is sound", () => {
+test("any JSON is parsed without an error, and results are valid", () => {
   const leaf = fc.oneof(
     fc.constant(null),
     fc.boolean(),

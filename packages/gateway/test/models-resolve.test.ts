@@ -1,15 +1,15 @@
 import { expect, test } from "vitest";
-import { resolveModel } from "../src/models/resolve.ts";
-import { configOf } from "./models-config.ts";
-import { read } from "./reading-config.ts";
+import { resolveModel } from "../src/models/resolve-model.ts";
+import { createConfig } from "./models-config.ts";
+import { parseToml } from "./config-fixture.ts";
 
-const two = configOf(
+const two = createConfig(
   { zai: ["glm-4.6", "shared"], local: undefined },
   { glm: "zai/glm-4.6", best: ["zai/glm-4.6", "local/qwen3-coder"] },
 );
 const listed = new Map([["local", [{ id: "qwen3-coder" }, { id: "shared" }, { id: "org/model" }]]]);
 
-test("an alias stands for its targets, in their order", () => {
+test("an alias resolves to its targets, in order", () => {
   expect(resolveModel("best", two, listed)).toEqual({
     ok: true,
     targets: [
@@ -19,7 +19,7 @@ test("an alias stands for its targets, in their order", () => {
   });
 });
 
-test("upstream/model always works, also for a model that nobody listed and with slashes in it", () => {
+test("upstream/model always works, even for unlisted models and with slashes", () => {
   expect(resolveModel("zai/glm-9", two, new Map())).toEqual({
     ok: true,
     targets: [{ upstream: "zai", model: "glm-9" }],
@@ -30,15 +30,15 @@ test("upstream/model always works, also for a model that nobody listed and with 
   });
 });
 
-test("an alias goes before an upstream of the same name", () => {
-  const config = configOf({ zai: undefined, local: undefined }, { "zai/fast": "local/tiny" });
+test("an alias takes precedence over an upstream of the same name", () => {
+  const config = createConfig({ zai: undefined, local: undefined }, { "zai/fast": "local/tiny" });
   expect(resolveModel("zai/fast", config, new Map())).toEqual({
     ok: true,
     targets: [{ upstream: "local", model: "tiny" }],
   });
 });
 
-test("a plain name belongs to the upstream that has it, the first one in the configuration", () => {
+test("a plain name resolves to the first upstream in the configuration that has it", () => {
   expect(resolveModel("glm-4.6", two, listed)).toMatchObject({ targets: [{ upstream: "zai" }] });
   expect(resolveModel("qwen3-coder", two, listed)).toMatchObject({
     targets: [{ upstream: "local" }],
@@ -49,15 +49,15 @@ test("a plain name belongs to the upstream that has it, the first one in the con
   });
 });
 
-test("a plain name may have a slash, if it does not begin with an upstream", () => {
+test("a plain name can have a slash, if it does not start with an upstream", () => {
   expect(resolveModel("org/model", two, listed)).toEqual({
     ok: true,
     targets: [{ upstream: "local", model: "org/model" }],
   });
 });
 
-test("a model whose own name begins with its upstream's keeps its whole name", () => {
-  const config = configOf({ openrouter: undefined, zai: ["glm-4.6"] });
+test("a model whose name starts with that of its upstream keeps its complete name", () => {
+  const config = createConfig({ openrouter: undefined, zai: ["glm-4.6"] });
   const models = new Map([["openrouter", [{ id: "openrouter/auto" }, { id: "zai/glm-4.6" }]]]);
   expect(resolveModel("openrouter/auto", config, models)).toEqual({
     ok: true,
@@ -73,8 +73,8 @@ test("a model whose own name begins with its upstream's keeps its whole name", (
   });
 });
 
-test("a single upstream gets every name as it is", () => {
-  const config = configOf({ zai: ["glm-4.6"] }, { glm: "zai/glm-4.6" });
+test("a single upstream gets every name unchanged", () => {
+  const config = createConfig({ zai: ["glm-4.6"] }, { glm: "zai/glm-4.6" });
   for (const name of ["glm-9", "org/model", "gpt-5.5"])
     expect(resolveModel(name, config, new Map())).toEqual({
       ok: true,
@@ -84,42 +84,42 @@ test("a single upstream gets every name as it is", () => {
   expect(resolveModel("", config, new Map()).ok).toBe(false);
 });
 
-test("a name that nobody has is answered with the nearest one and the way to see all", () => {
+test("an unknown name is an error with a suggestion and how to list all names", () => {
   expect(resolveModel("qwen3-codr", two, listed)).toEqual({
     ok: false,
     message:
-      'there is no model "qwen3-codr": did you mean qwen3-coder? GET /v1/models shows all names.',
+      'unknown model "qwen3-codr" (did you mean qwen3-coder?). GET /v1/models lists all names.',
   });
   expect(resolveModel("zzzzzzzzzzzz", two, listed)).toEqual({
     ok: false,
-    message: 'there is no model "zzzzzzzzzzzz". GET /v1/models shows all names.',
+    message: 'unknown model "zzzzzzzzzzzz". GET /v1/models lists all names.',
   });
 });
 
-test("an upstream that has not said what it has is named", () => {
+test("an upstream without a model list is mentioned", () => {
   expect(resolveModel("zzzzzzzzzzzz", two, new Map())).toEqual({
     ok: false,
     message:
-      'there is no model "zzzzzzzzzzzz". GET /v1/models shows all names. The models of local are not known; "upstream/model" always works.',
+      'unknown model "zzzzzzzzzzzz". GET /v1/models lists all names. The model list of local is not available; "upstream/model" always works.',
   });
 });
 
-test("without an upstream there is no model", () => {
-  expect(resolveModel("glm", configOf({}), new Map())).toEqual({
+test("without an upstream every name is unknown", () => {
+  expect(resolveModel("glm", createConfig({}), new Map())).toEqual({
     ok: false,
-    message: 'there is no model "glm": no upstream is configured',
+    message: 'unknown model "glm": no upstream is configured',
   });
 });
 
-test("an endless name is cut in the message", () => {
+test("a long name is truncated in the message", () => {
   expect(resolveModel("x".repeat(100_000), two, listed)).toEqual({
     ok: false,
-    message: `there is no model "${"x".repeat(100)}…". GET /v1/models shows all names.`,
+    message: `unknown model "${"x".repeat(100)}…". GET /v1/models lists all names.`,
   });
 });
 
-test("an agent is found by its whole name, and is no target of a model", () => {
-  const { agents } = read('[agents.reviewer]\nmodel = "demo/clean"');
+test("an agent is suggested by name, but is not a target", () => {
+  const { agents } = parseToml('[agents.reviewer]\nmodel = "demo/clean"');
   const config = { ...two, agents };
   expect(agents.get("reviewer")?.model).toBe("demo/clean");
   expect(agents.get("Reviewer")).toBeUndefined();

@@ -4,17 +4,17 @@ import { join } from "node:path";
 import { gunzipSync, brotliDecompressSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
 import { temporaryFolder } from "./deltawire-process.ts";
-import { ask, say } from "./raw-http.ts";
-import type { TestGateway } from "./running-gateway.ts";
-import { aGateway } from "./scene.ts";
+import { sendRawRequest, sendBytes } from "./raw-http.ts";
+import type { TestGateway } from "./test-gateway.ts";
+import { testGateway } from "./gateway-fixture.ts";
 
 const demo = "[server]\nport = 0\ndemo = true\n";
 const index = `<!doctype html><script type="module" src="/assets/main-abc.js"></script>${"<p>hello</p>".repeat(50)}`;
 const script = `export const words = ${JSON.stringify("the page ".repeat(500))};\n`;
 const font = Uint8Array.from({ length: 3000 }, (_, at) => (at * 7919) % 251);
 
-/** A page as a build leaves it, with things beside it that are nobody's business. */
-function builtPage(): string {
+/** Creates a built page with private files next to its folder. Returns its path. */
+function createBuiltPage(): string {
   const folder = join(temporaryFolder(), "page");
   mkdirSync(join(folder, "assets", "deeper"), { recursive: true });
   writeFileSync(join(folder, "index.html"), index);
@@ -33,12 +33,13 @@ function builtPage(): string {
   return folder;
 }
 
-const start = (page = builtPage()): Promise<TestGateway> => aGateway(demo, { page });
+const start = (pageFolder = createBuiltPage()): Promise<TestGateway> =>
+  testGateway(demo, { pageFolder });
 const get = (url: string, headers: Record<string, string> = {}): Promise<Response> =>
   fetch(url, { headers });
 
 describe("the built page", () => {
-  test("is at /, under a policy that lets nothing run but its own files", async () => {
+  test("is served at /, with a policy that runs only its own files", async () => {
     const { url } = await start();
     const response = await get(url);
     expect(response.status).toBe(200);
@@ -55,7 +56,7 @@ describe("the built page", () => {
     });
   });
 
-  test("has its files below /assets, each with its type, to be kept for ever", async () => {
+  test("has its files under /assets, with media types and permanent caching", async () => {
     const { url } = await start();
     for (const [name, type] of [
       ["main-abc.js", "text/javascript; charset=utf-8"],
@@ -74,14 +75,16 @@ describe("the built page", () => {
     }
   });
 
-  test("needs no token where one is asked for", async () => {
-    const { url } = await aGateway(`${demo}tokens = ["token-0123456789"]\n`, { page: builtPage() });
+  test("needs no token, even if tokens are configured", async () => {
+    const { url } = await testGateway(`${demo}tokens = ["token-0123456789"]\n`, {
+      pageFolder: createBuiltPage(),
+    });
     expect((await get(url)).status).toBe(200);
     expect((await get(`${url}/assets/main-abc.js`)).status).toBe(200);
     expect((await get(`${url}/v1/models`)).status).toBe(401);
   });
 
-  test("is packed as the browser likes it, and comes out the same", async () => {
+  test("is compressed as the browser prefers, and decompresses to the same bytes", async () => {
     const { url } = await start();
     for (const [accepted, encoding] of [
       ["gzip, deflate, br, zstd", "br"],
@@ -97,7 +100,7 @@ describe("the built page", () => {
       expect(response.headers.get("vary")).toBe("accept-encoding");
       expect(await response.text()).toBe(script);
     }
-    const bare = await say(
+    const bare = await sendBytes(
       url,
       "GET /assets/main-abc.js HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n",
     );
@@ -105,13 +108,13 @@ describe("the built page", () => {
     expect(bare).toContain(script);
   });
 
-  test("is packed to fewer bytes, and what gets no smaller stays as it is", async () => {
+  test("is sent compressed only if that is smaller", async () => {
     const { url } = await start();
     for (const [encoding, unpack] of [
       ["br", brotliDecompressSync],
       ["gzip", gunzipSync],
     ] as const) {
-      const bytes = await rawBody(`${url}/assets/main-abc.js`, encoding);
+      const bytes = await fetchRawBody(`${url}/assets/main-abc.js`, encoding);
       expect(bytes.length).toBeLessThan(script.length / 10);
       expect(String(unpack(bytes))).toBe(script);
       for (const name of ["font-abc.woff2", "icon-abc.svg"]) {
@@ -123,17 +126,20 @@ describe("the built page", () => {
     expect(same).toEqual(font);
   });
 
-  test("is not sent again to who has it, and is after a change", async () => {
-    const page = builtPage();
+  test("is not sent again to a browser that has it, unless it has changed", async () => {
+    const page = createBuiltPage();
     const { url } = await start(page);
     for (const path of ["/", "/assets/main-abc.js"]) {
       const etag = (await get(url + path)).headers.get("etag") ?? "";
       expect(etag).toMatch(/^W\/"[\w-]+"$/);
       for (const known of [etag, `"other", ${etag}`, "*"]) {
-        const again = await ask(url + path, { method: "GET", headers: { "if-none-match": known } });
-        expect([again.status, again.text]).toEqual([304, ""]);
-        expect(again.headers).toMatchObject({ etag, vary: "accept-encoding" });
-        expect(again.headers["content-security-policy"]).toContain("default-src 'none'");
+        const secondReply = await sendRawRequest(url + path, {
+          method: "GET",
+          headers: { "if-none-match": known },
+        });
+        expect([secondReply.status, secondReply.text]).toEqual([304, ""]);
+        expect(secondReply.headers).toMatchObject({ etag, vary: "accept-encoding" });
+        expect(secondReply.headers["content-security-policy"]).toContain("default-src 'none'");
       }
       expect((await get(url + path, { "if-none-match": `W/"other"` })).status).toBe(200);
     }
@@ -147,15 +153,15 @@ describe("the built page", () => {
     const { url } = await start();
     for (const path of ["/", "/assets/main-abc.js"]) {
       const options = { headers: { "accept-encoding": "br" } };
-      const whole = await ask(url + path, { method: "GET", ...options });
-      const head = await ask(url + path, { method: "HEAD", ...options });
-      const { date: _1, "x-request-id": _2, ...expected } = whole.headers;
+      const getReply = await sendRawRequest(url + path, { method: "GET", ...options });
+      const head = await sendRawRequest(url + path, { method: "HEAD", ...options });
+      const { date: _1, "x-request-id": _2, ...expected } = getReply.headers;
       expect(head.headers).toMatchObject(expected);
       expect([head.status, head.text]).toEqual([200, ""]);
     }
   });
 
-  test("has no way out of its folder, whatever is asked for", async () => {
+  test("gives no access outside of its folder, for any path", async () => {
     const { url } = await start();
     for (const path of [
       "/assets/",
@@ -182,8 +188,8 @@ describe("the built page", () => {
       "/index.html",
       "/page/index.html",
     ]) {
-      // As it stands, which fetch would not send.
-      const reply = await say(
+      // Sent unchanged; fetch would normalize the path.
+      const reply = await sendBytes(
         url,
         `GET ${path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n`,
       );
@@ -194,7 +200,7 @@ describe("the built page", () => {
     }
   });
 
-  test("takes no other method", async () => {
+  test("accepts no other method", async () => {
     const { url } = await start();
     for (const path of ["/", "/assets/main-abc.js"]) {
       const response = await fetch(url + path, { method: "POST" });
@@ -202,8 +208,8 @@ describe("the built page", () => {
     }
   });
 
-  test("stays whole in memory when its folder is removed under it", async () => {
-    const page = builtPage();
+  test("stays available from memory if its folder is removed", async () => {
+    const page = createBuiltPage();
     const { url } = await start(page);
     await get(url);
     rmSync(page, { recursive: true });
@@ -212,8 +218,8 @@ describe("the built page", () => {
   });
 });
 
-describe("where no page is built", () => {
-  test("/ says how to build one, and how to connect", async () => {
+describe("a page that is not built", () => {
+  test("is replaced at / by how to build it and how to connect", async () => {
     const { url } = await start(join(temporaryFolder(), "none"));
     const response = await get(url);
     const text = await response.text();
@@ -223,8 +229,8 @@ describe("where no page is built", () => {
     expect((await get(`${url}/assets/main-abc.js`)).status).toBe(404);
   });
 
-  test("it is served from when it is, without a new start", async () => {
-    const page = builtPage();
+  test("is served as soon as it is built, without a restart", async () => {
+    const page = createBuiltPage();
     const { url } = await start(join(page, "later"));
     expect(await (await get(url)).text()).toContain("npm run build:page");
     mkdirSync(join(page, "later", "assets"), { recursive: true });
@@ -233,8 +239,8 @@ describe("where no page is built", () => {
   });
 });
 
-/** The bytes as they travel, which fetch unpacks. */
-function rawBody(url: string, encoding: string): Promise<Buffer> {
+/** Requests a URL and returns the transferred bytes, which fetch would decompress. */
+function fetchRawBody(url: string, encoding: string): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const sent = request(url, { headers: { "accept-encoding": encoding } }, (reply) => {
       const chunks: Buffer[] = [];

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { runs } from "../../../test/runs.ts";
+import { propertyRuns } from "../../../test/property-runs.ts";
 import { parseJsonSteps } from "../src/http/parse-json-steps.ts";
 
 function parse(text: string): unknown {
@@ -11,13 +11,13 @@ function parse(text: string): unknown {
   }
 }
 
-test("the value is the one that JSON.parse gives, however the text is spaced", () => {
+test("parsing in steps returns the same as JSON.parse, with any whitespace", () => {
   fc.assert(
     fc.property(fc.json({ maxDepth: 8 }), fc.constantFrom(undefined, 1, "\t"), (json, space) => {
       const text = JSON.stringify(JSON.parse(json), undefined, space);
       expect(parse(text)).toEqual(JSON.parse(text));
     }),
-    runs(300),
+    propertyRuns(300),
   );
 });
 
@@ -27,7 +27,7 @@ test.each([
   '[[[[[[[["deep, {and} [more]"]]]]]]]]',
   '"text"',
   "0",
-])("%s is read", (text) => {
+])("%s is parsed in steps", (text) => {
   expect(JSON.stringify(parse(text))).toBe(JSON.stringify(JSON.parse(text)));
 });
 
@@ -48,12 +48,12 @@ test.each([
   "[nul]",
   '{"a":1 "b":2}',
   "[\u00a01]",
-])("%j is no JSON", (text) => {
+])("%j is not valid JSON", (text) => {
   expect(() => JSON.parse(text) as unknown).toThrow(SyntaxError);
   expect(() => parse(text)).toThrow(SyntaxError);
 });
 
-test("steps are short, and a piece with too many values is refused", () => {
+test("each step is short, and a deep value with too many values is rejected", () => {
   const many = `{"a":[${Array.from({ length: 20_000 }, (_, nth) => `{"k${nth}":"v"}`).join(",")}]}`;
   expect([...parseJsonSteps(many)].length).toBeGreaterThan(3);
   const deep = `[[[[[${many.repeat(40).replaceAll("}{", "},{")}]]]]]`;

@@ -1,11 +1,18 @@
 import { randomBytes } from "node:crypto";
 import { request as httpRequest, type IncomingMessage } from "node:http";
 import { describe, expect, test } from "vitest";
-import { field, multipart, upload } from "./multipart-body.ts";
-import { ask } from "./raw-http.ts";
-import { upstreamToml } from "./running-gateway.ts";
-import { aGateway, anUpstream, pause, scene, standing, until } from "./scene.ts";
-import { refuse } from "./scripted-upstream.ts";
+import { formatField, multipartHeaders, formatUpload } from "./multipart-body.ts";
+import { sendRawRequest } from "./raw-http.ts";
+import { upstreamToml } from "./test-gateway.ts";
+import {
+  testGateway,
+  testUpstream,
+  sleep,
+  gatewayFixture,
+  waitUntilStable,
+  waitUntil,
+} from "./gateway-fixture.ts";
+import { sendError } from "./scripted-upstream.ts";
 import { sendJson } from "./wire-replies.ts";
 
 const jsonPaths = ["/embeddings", "/images/generations", "/audio/speech"];
@@ -14,7 +21,7 @@ const megabyte = 1024 * 1024;
 
 describe("JSON", () => {
   test.each(jsonPaths)("to %s reaches the model's upstream with all its fields", async (path) => {
-    const { gateway, upstream } = await scene((_request, response) =>
+    const { gateway, upstream } = await gatewayFixture((_request, response) =>
       sendJson(response, { ok: 1 }),
     );
     const body = { model: "up/m", input: "Grüße", dimensions: 7, x_unknown: [{ deep: null }] };
@@ -32,12 +39,12 @@ describe("JSON", () => {
     });
   });
 
-  test("is tried again before the first byte, as often as the upstream's setting says", async () => {
-    let asked = 0;
-    const { gateway, upstream } = await scene((_request, response) => {
-      asked += 1;
-      if (asked === 1) refuse(response, 500, { message: "oops" });
-      else if (asked === 2) response.destroy();
+  test("is retried before the first byte, as often as the upstream's setting allows", async () => {
+    let requestCount = 0;
+    const { gateway, upstream } = await gatewayFixture((_request, response) => {
+      requestCount += 1;
+      if (requestCount === 1) sendError(response, 500, { message: "oops" });
+      else if (requestCount === 2) response.destroy();
       else sendJson(response, { data: [] });
     });
     const response = await gateway.post("/embeddings", { model: "up/m", input: "x" });
@@ -45,9 +52,9 @@ describe("JSON", () => {
     expect(upstream.requests).toHaveLength(3);
   });
 
-  test("is answered with a refusal whose text never ends", async () => {
+  test("is rejected in time, even if the error body never ends", async () => {
     const closed = Promise.withResolvers<void>();
-    const { gateway } = await scene(
+    const { gateway } = await gatewayFixture(
       (_request, response) => {
         response.writeHead(400, { "content-type": "text/plain" });
         const trickle = setInterval(() => response.write("no "), 100);
@@ -66,13 +73,13 @@ describe("JSON", () => {
     await closed.promise;
   }, 60_000);
 
-  test("goes to the next upstream of a list when the first is down, not when the request is wrong", async () => {
+  test("is sent to the next upstream of a list if the first is down, but not if the request is invalid", async () => {
     let status = 503;
     const [a, b] = [
-      await anUpstream((_request, response) => refuse(response, status, { message: "no" })),
-      await anUpstream((_request, response) => sendJson(response, { from: "b" })),
+      await testUpstream((_request, response) => sendError(response, status, { message: "no" })),
+      await testUpstream((_request, response) => sendJson(response, { from: "b" })),
     ];
-    const gateway = await aGateway(
+    const gateway = await testGateway(
       `[models]\nbest = ["a/x", "b/y"]\n${upstreamToml("a", a.url, { retries: 0 })}${upstreamToml("b", b.url)}`,
     );
     const body = { model: "best", input: "x" };
@@ -83,29 +90,29 @@ describe("JSON", () => {
     expect(b.requests).toHaveLength(1);
   });
 
-  test("that fails upstream is told in OpenAI's shape", async () => {
-    const { gateway } = await scene(
+  test("that fails upstream results in an error in OpenAI's format", async () => {
+    const { gateway } = await gatewayFixture(
       ({ body }, response) =>
-        refuse(response, Number(body["user"]), { message: "because", code: "c", param: "p" }),
+        sendError(response, Number(body["user"]), { message: "because", code: "c", param: "p" }),
       { upstream: { retries: 0 } },
     );
-    const told = async (user: number) => {
+    const fail = async (user: number) => {
       const response = await gateway.post("/embeddings", { model: "up/m", input: "x", user });
       return [response.status, await response.json()];
     };
-    expect(await told(400)).toMatchObject([400, { error: { code: "c", param: "p" } }]);
-    expect(await told(404)).toMatchObject([404, { error: { type: "not_found_error" } }]);
-    expect(await told(500)).toMatchObject([502, { error: { type: "server_error" } }]);
-    expect(await told(429)).toMatchObject([429, { error: { code: "rate_limit_exceeded" } }]);
+    expect(await fail(400)).toMatchObject([400, { error: { code: "c", param: "p" } }]);
+    expect(await fail(404)).toMatchObject([404, { error: { type: "not_found_error" } }]);
+    expect(await fail(500)).toMatchObject([502, { error: { type: "server_error" } }]);
+    expect(await fail(429)).toMatchObject([429, { error: { code: "rate_limit_exceeded" } }]);
   });
 });
 
-describe("what comes back", () => {
+describe("a reply", () => {
   const tts = { model: "up/m", input: "Hello", voice: "x" };
 
-  test("is passed on as it is made, with its type and nothing else of its headers", async () => {
+  test("is forwarded while it is generated, with its content type and no other headers", async () => {
     let go = (): void => undefined;
-    const { gateway } = await scene(async (_request, response) => {
+    const { gateway } = await gatewayFixture(async (_request, response) => {
       response.writeHead(200, { "content-type": "audio/mpeg", "set-cookie": "a=b", "x-own": "1" });
       response.write(Buffer.from([0xff, 0xfb, 0x00, 0x80]));
       await new Promise<void>((resolve) => (go = resolve));
@@ -124,22 +131,22 @@ describe("what comes back", () => {
     expect((await reader?.read())?.done).toBe(true);
   });
 
-  test("in events, as some servers stream transcripts and pictures, comes event by event", async () => {
-    const { gateway } = await scene((_request, response) => {
+  test("of events, such as transcripts and images, is forwarded event by event", async () => {
+    const { gateway } = await gatewayFixture((_request, response) => {
       response.writeHead(200, { "content-type": "text/event-stream" });
       response.end('event: transcript.text.delta\ndata: {"delta":"Hi"}\n\n');
     });
-    const { text, headers } = await ask(`${gateway.url}/v1/audio/transcriptions`, {
-      headers: multipart,
-      body: upload(field("model", "up/m"), field("stream", "true")),
+    const { text, headers } = await sendRawRequest(`${gateway.url}/v1/audio/transcriptions`, {
+      headers: multipartHeaders,
+      body: formatUpload(formatField("model", "up/m"), formatField("stream", "true")),
     });
     expect(headers["content-type"]).toBe("text/event-stream");
     expect(text).toBe('event: transcript.text.delta\ndata: {"delta":"Hi"}\n\n');
   });
 
-  test("comes no faster than the client reads it", async () => {
+  test("is not forwarded faster than the client reads it", async () => {
     let sent = 0;
-    const { gateway } = await scene((_request, response) => {
+    const { gateway } = await gatewayFixture((_request, response) => {
       response.writeHead(200, { "content-type": "audio/wav" });
       const piece = Buffer.alloc(64 * 1024);
       const more = (): void => {
@@ -154,75 +161,81 @@ describe("what comes back", () => {
     client.end(JSON.stringify(tts));
     const reply = await new Promise<IncomingMessage>((resolve) => client.on("response", resolve));
     reply.pause();
-    expect(await standing(() => sent)).toBeLessThan(32 * megabyte);
+    expect(await waitUntilStable(() => sent)).toBeLessThan(32 * megabyte);
     client.destroy();
   });
 
-  test("is not whole when the upstream breaks off, and the client can see it", async () => {
-    const { gateway } = await scene(async (_request, response) => {
+  test("is visibly incomplete if the upstream truncates it", async () => {
+    const { gateway } = await gatewayFixture(async (_request, response) => {
       response.writeHead(200, { "content-type": "image/png" });
       response.write("half");
-      await pause(20);
+      await sleep(20);
       response.destroy();
     });
-    const { status, text, whole } = await ask(`${gateway.url}/v1/images/generations`, {
-      headers: { "content-type": "application/json" },
-      body: JSON.stringify({ model: "up/m", prompt: "x" }),
-    });
-    expect([status, text, whole]).toEqual([200, "half", false]);
-    await until("the request is logged", () =>
+    const { status, text, isComplete } = await sendRawRequest(
+      `${gateway.url}/v1/images/generations`,
+      {
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify({ model: "up/m", prompt: "x" }),
+      },
+    );
+    expect([status, text, isComplete]).toEqual([200, "half", false]);
+    await waitUntil("the request is logged", () =>
       gateway.lines.some((line) => line.includes("failure")),
     );
     expect(JSON.parse(gateway.lines.at(-1) ?? "")).toMatchObject({
       failure: "upstream_stream_truncated",
     });
-    const told = await (await fetch(`${gateway.url}/deltawire/upstreams`)).text();
-    expect(told).toContain("the connection broke");
+    const upstreams = await (await fetch(`${gateway.url}/deltawire/upstreams`)).text();
+    expect(upstreams).toContain("connection lost");
   });
 
   test.each(["before the first byte", "in the middle"])(
-    "ends within 100 ms upstream when the client leaves %s",
+    "is aborted upstream within 100 ms when the client disconnects %s",
     { retry: 2 },
     async (when) => {
-      const { gateway, upstream } = await scene((_request, response) => {
+      const { gateway, upstream } = await gatewayFixture((_request, response) => {
         if (when === "in the middle") response.writeHead(200).write("half");
       });
       const leave = new AbortController();
-      const asked = gateway
+      const request = gateway
         .post("/audio/speech", tts, { signal: leave.signal })
         .then((response) => response.text())
         .catch(() => undefined);
-      await until("the upstream is asked", () => upstream.requests.length === 1);
-      await pause(30);
+      await waitUntil("the upstream gets the request", () => upstream.requests.length === 1);
+      await sleep(30);
       leave.abort();
-      const began = performance.now();
+      const startedAt = performance.now();
       await upstream.requests[0]?.closed;
-      expect(performance.now() - began).toBeLessThan(100);
-      await asked;
+      expect(performance.now() - startedAt).toBeLessThan(100);
+      await request;
     },
   );
 
-  test("is waited for no longer when the client leaves between two tries, and that is no failure of ours", async () => {
-    const { gateway, upstream } = await scene((_request, response) =>
-      refuse(response, 429, { message: "slow" }, { "retry-after": "1" }),
+  test("is not requested again if the client disconnects between two attempts, which is not logged as a failure", async () => {
+    const { gateway, upstream } = await gatewayFixture((_request, response) =>
+      sendError(response, 429, { message: "slow" }, { "retry-after": "1" }),
     );
     const leave = new AbortController();
-    const asked = gateway
+    const request = gateway
       .post("/embeddings", { model: "up/m", input: "x" }, { signal: leave.signal })
       .catch(() => undefined);
-    await until("the upstream is asked", () => upstream.requests.length === 1);
-    await pause(30);
+    await waitUntil("the upstream gets the request", () => upstream.requests.length === 1);
+    await sleep(30);
     leave.abort();
-    await asked;
-    await until("it is logged", () => gateway.lines.length === 1);
-    expect(JSON.parse(gateway.lines[0] ?? "")).toMatchObject({ left: true, msg: "request" });
+    await request;
+    await waitUntil("it is logged", () => gateway.lines.length === 1);
+    expect(JSON.parse(gateway.lines[0] ?? "")).toMatchObject({
+      client_disconnected: true,
+      msg: "request",
+    });
   });
 });
 
-describe("on the demo", () => {
-  const start = () => aGateway("[server]\nport = 0\ndemo = true\n");
+describe("the demo", () => {
+  const start = () => testGateway("[server]\nport = 0\ndemo = true\n");
 
-  test("every one of these routes answers", async () => {
+  test("serves all of these routes", async () => {
     const gateway = await start();
     const json = async (path: string, body: object) =>
       gateway.post(path, { model: "demo/clean", ...body });

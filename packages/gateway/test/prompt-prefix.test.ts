@@ -3,14 +3,14 @@ import { defineAgent, defineTool } from "@deltawire/agent";
 import { createChatClient, type ChatClient } from "@deltawire/tasks/chats";
 import type { JsonObject } from "@deltawire/wire";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { answersOf, whenSettled } from "./chat-scene.ts";
-import { scene, type Scene } from "./scene.ts";
-import type { Received } from "./scripted-upstream.ts";
-import { answers, type Reply } from "./wire-replies.ts";
+import { listAnswers, waitUntilSettled } from "./chat-fixture.ts";
+import { gatewayFixture, type GatewayFixture } from "./gateway-fixture.ts";
+import type { ReceivedRequest } from "./scripted-upstream.ts";
+import { sendReply, type ScriptedReply } from "./wire-replies.ts";
 
 /*
- * Prompt caches are by prefix: every request of a conversation begins with the bytes of the one before it, with tools,
- * references, sub-agents, masked values and time stamps.
+ * Prompt caches compare listRequestPrefixes, so every request of a conversation must begin with the bytes of the previous one: with
+ * tools, references, sub-agents, masked values and time stamps.
  */
 
 type Wire = "chat" | "responses";
@@ -46,23 +46,23 @@ const guide = defineAgent({
   agents: [scout],
 });
 
-/** Does what the last user's words say, then says what it was told to say. */
-function script(speaks: Wire, sealed: string | undefined) {
+/** A model that makes the call that the last user message names, then replies with the text after "say:". */
+function createModelScript(speaks: Wire, sealed: string | undefined) {
   let calls = 0;
-  return ({ body }: Received, response: ServerResponse) => {
+  return ({ body }: ReceivedRequest, response: ServerResponse) => {
     const items = (body[speaks === "chat" ? "messages" : "input"] ?? []) as JsonObject[];
     const last = items.at(-1) ?? {};
     const isResult = last["role"] === "tool" || last["type"] === "function_call_output";
-    const asked = JSON.stringify(items.findLast(({ role }) => role === "user")?.["content"]);
-    const reply: Reply = {
+    const lastUserText = JSON.stringify(items.findLast(({ role }) => role === "user")?.["content"]);
+    const reply: ScriptedReply = {
       reasoning: ["Hm."],
       usage: { input: 9, output: 3 },
       ...(sealed === undefined ? {} : { sealed }),
     };
-    const [, tool = "", of = ""] = /(look|scout) (\w+)/.exec(asked) ?? [];
-    const [, words = ""] = /say: ([^"\\]+)/.exec(asked) ?? [];
+    const [, tool = "", of = ""] = /(look|scout) (\w+)/.exec(lastUserText) ?? [];
+    const [, words = ""] = /say: ([^"\\]+)/.exec(lastUserText) ?? [];
     if (isResult || tool === "")
-      return answers(speaks, response, body, { ...reply, text: [words] });
+      return sendReply(speaks, response, body, { ...reply, text: [words] });
     calls += 1;
     const id = `call_of_up_${calls}`;
     const help = { name: "scout", prompt: `look ${of}, then say: Seen [^1].` };
@@ -70,43 +70,46 @@ function script(speaks: Wire, sealed: string | undefined) {
       tool === "look"
         ? { id, name: "look", arguments: [JSON.stringify({ city: of })] }
         : { id, name: "ask_for_help", arguments: [JSON.stringify(help)] };
-    return answers(speaks, response, body, { ...reply, calls: [call] });
+    return sendReply(speaks, response, body, { ...reply, calls: [call] });
   };
 }
 
-async function guideOn(speaks: Wire, sealed?: string): Promise<Scene & { client: ChatClient }> {
-  const made = await scene(script(speaks, sealed), {
+async function guideFixture(
+  speaks: Wire,
+  sealed?: string,
+): Promise<GatewayFixture & { client: ChatClient }> {
+  const fixture = await gatewayFixture(createModelScript(speaks, sealed), {
     upstream: { speaks, models: ["m"] },
     toml: "[chats]\ntitles = false\n",
     agents: [guide],
   });
-  return { ...made, client: createChatClient({ base: made.gateway.url, fetch }) };
+  return { ...fixture, client: createChatClient({ baseUrl: fixture.gateway.url, fetch }) };
 }
 
 const settings = {
   agent: "guide",
   time_zone: "Europe/Berlin",
-  exact_time: true,
+  message_times: true,
   privacy: { enabled: true, fields: [{ kind: "email" as const }] },
 };
 
-async function answerTo(client: ChatClient, id: string, text: string, parent?: string) {
+async function sendAndWait(client: ChatClient, id: string, text: string, parent?: string) {
   const { version_id, node_id } = await client.send(id, {
     text,
     ...(parent === undefined ? {} : { parent }),
   });
-  return { node_id, ...(await completed(client, id, version_id)) };
+  return { node_id, ...(await waitUntilCompleted(client, id, version_id)) };
 }
 
-async function completed(client: ChatClient, id: string, versionId: string) {
-  const { chat } = await whenSettled(client, id);
-  const answer = answersOf(chat).find(({ version_id }) => version_id === versionId);
+async function waitUntilCompleted(client: ChatClient, id: string, versionId: string) {
+  const { chat } = await waitUntilSettled(client, id);
+  const answer = listAnswers(chat).find(({ version_id }) => version_id === versionId);
   if (answer?.status !== "completed") throw new Error(JSON.stringify(answer?.error));
   return answer;
 }
 
-/** The requests of the guide, each up to the end of its last message. */
-function prefixes({ upstream }: Scene, speaks: Wire): string[] {
+/** Returns the requests of the agent "guide", each up to the end of its last message. */
+function listRequestPrefixes({ upstream }: GatewayFixture, speaks: Wire): string[] {
   const field = speaks === "chat" ? "messages" : "input";
   return upstream.requests
     .filter(({ bytes }) => bytes.includes("You are the guide."))
@@ -114,20 +117,21 @@ function prefixes({ upstream }: Scene, speaks: Wire): string[] {
       const list = `"${field}":${JSON.stringify(body[field])}`;
       const text = bytes.toString();
       const at = text.indexOf(list);
-      if (at === -1) throw new Error(`there are no ${field} as they were written`);
+      if (at === -1)
+        throw new Error(`the request does not contain the ${field} as they are formatted here`);
       return text.slice(0, at + list.length - "]".length);
     });
 }
 
-function expectGrowing(requests: readonly string[]): void {
+function expectCommonPrefixes(requests: readonly string[]): void {
   for (const [at, before] of requests.slice(0, -1).entries())
     expect(requests[at + 1]?.slice(0, before.length)).toBe(before);
 }
 
-const numbersOf = ({ references }: { references: readonly { reference_id: number }[] }) =>
+const listReferenceIds = ({ references }: { references: readonly { reference_id: number }[] }) =>
   references.map(({ reference_id }) => reference_id);
 
-const annotationsOf = (answer: { output: readonly unknown[] }) =>
+const listAnnotations = (answer: { output: readonly unknown[] }) =>
   [...JSON.stringify(answer.output).matchAll(/"type":"(\w+)","reference_id":(\d+)/g)].map(
     ([, type, n]) => `${type} ${n}`,
   );
@@ -135,69 +139,75 @@ const annotationsOf = (answer: { output: readonly unknown[] }) =>
 describe.each(wiresAndSeals)("a chat on the wire $speaks, reasoning sealed: $sealed", (on) => {
   const { speaks } = on;
   const sealed = "sealed" in on ? on.sealed : undefined;
-  test("every request begins with the bytes of the one before, and numbers go on through its turns", async () => {
+  test("every request starts with the bytes of the previous one, and source numbers continue over turns", async () => {
     vi.useFakeTimers({ toFake: ["Date"], now: new Date("2026-03-01T08:00:00Z") });
     onTestFinished(() => void vi.useRealTimers());
-    const made = await guideOn(speaks, sealed);
-    const { client } = made;
+    const fixture = await guideFixture(speaks, sealed);
+    const { client } = fixture;
     const { chat } = await client.create({ settings });
     const id = chat.chat_id;
-    const one = await answerTo(client, id, "look Paris for ada@example.com, say: Warm [^1].");
+    const one = await sendAndWait(client, id, "look Paris for ada@example.com, say: Warm [^1].");
     vi.setSystemTime(new Date("2026-03-01T09:00:00Z"));
-    const two = await answerTo(client, id, "scout Oslo, say: Cold [^2].");
-    const three = await answerTo(client, id, "look Rome, say: Warmer [^3] than [^1] and [^9].");
-    expect([one, two, three].map(numbersOf)).toEqual([[1], [2], [3]]);
-    expect(annotationsOf(three)).toEqual([
+    const two = await sendAndWait(client, id, "scout Oslo, say: Cold [^2].");
+    const three = await sendAndWait(client, id, "look Rome, say: Warmer [^3] than [^1] and [^9].");
+    expect([one, two, three].map(listReferenceIds)).toEqual([[1], [2], [3]]);
+    expect(listAnnotations(three)).toEqual([
       "reference_to_block 3",
       "reference_to_block 1",
       "unresolved_reference 9",
     ]);
-    const requests = prefixes(made, speaks);
+    const requests = listRequestPrefixes(fixture, speaks);
     expect(requests).toHaveLength(6);
-    expectGrowing(requests);
+    expectCommonPrefixes(requests);
     for (const n of [1, 2, 3]) expect(requests.at(-1)).toContain(`<referencable-item>\\nID: ${n}`);
     expect(requests.join("")).not.toContain("@example.com");
-    // Another version of the second answer goes on from the first.
+    // Another version of the second answer continues from the first answer.
     const again = await client.rerun(id, { node_id: two.node_id });
-    expect(numbersOf(await completed(client, id, again.version_id))).toEqual([2]);
-    expectGrowing([...requests.slice(0, 2), ...prefixes(made, speaks).slice(-2)]);
-    // A branch from the first answer has numbers of its own.
-    const aside = await answerTo(client, id, "look Bern, say: Mild [^2].", one.node_id);
-    expect(numbersOf(aside)).toEqual([2]);
-    expectGrowing([...requests.slice(0, 2), ...prefixes(made, speaks).slice(-2)]);
+    expect(listReferenceIds(await waitUntilCompleted(client, id, again.version_id))).toEqual([2]);
+    expectCommonPrefixes([
+      ...requests.slice(0, 2),
+      ...listRequestPrefixes(fixture, speaks).slice(-2),
+    ]);
+    // A branch from the first answer continues its numbers independently.
+    const aside = await sendAndWait(client, id, "look Bern, say: Mild [^2].", one.node_id);
+    expect(listReferenceIds(aside)).toEqual([2]);
+    expectCommonPrefixes([
+      ...requests.slice(0, 2),
+      ...listRequestPrefixes(fixture, speaks).slice(-2),
+    ]);
   });
 
-  test("turns that the model no longer sees keep their numbers", async () => {
-    const made = await guideOn(speaks, sealed);
-    const { client } = made;
+  test("source numbers of turns that are no longer sent are not used again", async () => {
+    const fixture = await guideFixture(speaks, sealed);
+    const { client } = fixture;
     const { chat } = await client.create({ settings: { ...settings, turns: 1 } });
-    await answerTo(client, chat.chat_id, "look Paris, say: Warm [^1].");
-    await answerTo(client, chat.chat_id, "say: Nothing.");
-    const last = await answerTo(client, chat.chat_id, "look Rome, say: Warm [^2], not [^1].");
-    expect(numbersOf(last)).toEqual([2]);
-    expect(annotationsOf(last)).toEqual(["reference_to_block 2", "unresolved_reference 1"]);
+    await sendAndWait(client, chat.chat_id, "look Paris, say: Warm [^1].");
+    await sendAndWait(client, chat.chat_id, "say: Nothing.");
+    const last = await sendAndWait(client, chat.chat_id, "look Rome, say: Warm [^2], not [^1].");
+    expect(listReferenceIds(last)).toEqual([2]);
+    expect(listAnnotations(last)).toEqual(["reference_to_block 2", "unresolved_reference 1"]);
   });
 
-  test("a chat of an earlier version, whose answers all count from 1, is stable from the next message on", async () => {
-    const made = await guideOn(speaks, sealed);
-    const { client } = made;
+  test("a chat of an earlier version, in which every answer counts its sources from 1, has a stable prefix from the next message on", async () => {
+    const fixture = await guideFixture(speaks, sealed);
+    const { client } = fixture;
     const { chat } = await client.create({ settings });
-    await answerTo(client, chat.chat_id, "look Paris, say: Warm [^1].");
-    await answerTo(client, chat.chat_id, "look Oslo, say: Cold [^2].");
+    await sendAndWait(client, chat.chat_id, "look Paris, say: Warm [^1].");
+    await sendAndWait(client, chat.chat_id, "look Oslo, say: Cold [^2].");
     const { text } = await client.exportAs(chat.chat_id, "json");
     const older = text
       .replaceAll("ID: 2", "ID: 1")
       .replaceAll("[^2]", "[^1]")
       .replaceAll(/"reference_id":\s*2/g, '"reference_id":1')
       .replaceAll(/"id":\s*2/g, '"id":1');
-    const [imported] = (await client.importFrom(JSON.parse(older))).data;
+    const [imported] = (await client.importFile(JSON.parse(older))).data;
     const id = imported?.chat_id ?? "";
-    const before = prefixes(made, speaks).length;
-    const next = await answerTo(client, id, "look Rome, say: Warm [^2].");
-    await answerTo(client, id, "say: The end.");
-    expect(numbersOf(next)).toEqual([2]);
-    const requests = prefixes(made, speaks).slice(before);
-    expectGrowing(requests);
+    const before = listRequestPrefixes(fixture, speaks).length;
+    const next = await sendAndWait(client, id, "look Rome, say: Warm [^2].");
+    await sendAndWait(client, id, "say: The end.");
+    expect(listReferenceIds(next)).toEqual([2]);
+    const requests = listRequestPrefixes(fixture, speaks).slice(before);
+    expectCommonPrefixes(requests);
     const wrapped = [...(requests.at(-1) ?? "").matchAll(/<referencable-item>\\nID: (\d+)/g)];
     expect(wrapped.map(([, n]) => n)).toEqual(["1", "2"]);
     expect(requests.at(-1)).toContain("Oslo: 15C");
@@ -206,31 +216,34 @@ describe.each(wiresAndSeals)("a chat on the wire $speaks, reasoning sealed: $sea
 });
 
 describe.each(wires)(
-  "tasks of an agent that is asked as a model, on the wire $speaks",
+  "tasks of an agent that is used as a model, on the wire $speaks",
   ({ speaks }) => {
-    test("are told what the client sends back unchanged, and number on from what it cites", async () => {
-      const made = await guideOn(speaks);
-      const said: JsonObject[] = [];
+    test("receive unchanged what the client sends back, and continue its numbers", async () => {
+      const fixture = await guideFixture(speaks);
+      const messages: JsonObject[] = [];
       const first: string[] = [];
       const tasks: string[] = [];
       for (const words of ["look Paris, say: Warm [^1].", "look Oslo, say: Cold [^2]."]) {
-        said.push({ role: "user", content: words });
-        const asked = prefixes(made, speaks).length;
-        const reply = await made.gateway.post("/responses", { model: "guide", input: said });
+        messages.push({ role: "user", content: words });
+        const requestCount = listRequestPrefixes(fixture, speaks).length;
+        const reply = await fixture.gateway.post("/responses", { model: "guide", input: messages });
         tasks.push(reply.headers.get("x-deltawire-task") ?? "");
         const { output } = (await reply.json()) as { output: JsonObject[] };
-        said.push(...output.filter(({ type }) => type === "message"));
-        const requests = prefixes(made, speaks).slice(asked);
-        // Between the rounds of a task too.
-        expectGrowing(requests);
+        messages.push(...output.filter(({ type }) => type === "message"));
+        const requests = listRequestPrefixes(fixture, speaks).slice(requestCount);
+        // The rounds within a task share their prefix, too.
+        expectCommonPrefixes(requests);
         first.push(requests[0] ?? "");
       }
-      expectGrowing(first);
+      expectCommonPrefixes(first);
       expect(first[1]).toContain("Warm [^1].");
       const views = await Promise.all(
-        tasks.map(async (id) => (await fetch(`${made.gateway.url}/api/tasks/${id}`)).json()),
+        tasks.map(async (id) => (await fetch(`${fixture.gateway.url}/api/tasks/${id}`)).json()),
       );
-      expect((views as Parameters<typeof numbersOf>[0][]).map(numbersOf)).toEqual([[1], [2]]);
+      expect((views as Parameters<typeof listReferenceIds>[0][]).map(listReferenceIds)).toEqual([
+        [1],
+        [2],
+      ]);
     });
   },
 );

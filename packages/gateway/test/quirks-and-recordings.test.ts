@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test, vi } from "vitest";
 import { temporaryFolder } from "./deltawire-process.ts";
-import { streamed, wholeReply, type Reply } from "./wire-replies.ts";
+import { formatStream, buildReply, type ScriptedReply } from "./wire-replies.ts";
 import { sharedData } from "../../../test/shared-data.ts";
 
 // Processes are started, and the machine may be busy.
@@ -13,42 +13,42 @@ vi.setConfig({ testTimeout: 90_000 });
 const fixtures = sharedData("fixtures");
 const quirks = sharedData("quirks");
 
-interface Checked {
+interface CheckResult {
   code: number | null;
   output: string;
-  last: string | undefined;
+  lastLine: string | undefined;
 }
 
-async function check(name: string, ...args: string[]): Promise<Checked> {
+async function check(name: string, ...args: string[]): Promise<CheckResult> {
   const command = fileURLToPath(new URL(`../check/${name}.ts`, import.meta.url));
   const child = spawn(process.execPath, ["--conditions=@deltawire/source", command, ...args]);
   let output = "";
   child.stdout.on("data", (piece) => (output += String(piece)));
   child.stderr.on("data", (piece) => (output += String(piece)));
   const code = await new Promise<number | null>((resolve) => child.on("close", resolve));
-  return { code, output, last: output.trim().split("\n").at(-1) };
+  return { code, output, lastLine: output.trim().split("\n").at(-1) };
 }
 
-const reply: Reply = {
+const reply: ScriptedReply = {
   reasoning: ["h", "m"],
   text: ["Hi ", "there"],
   calls: [{ id: "call_aaaaaa", name: "look", arguments: ["{}"] }],
   usage: { input: 3, output: 4 },
 };
-const said = {
+const expectedContent = {
   text: "Hi there",
   reasoning: "hm",
   refusal: null,
   has_tool_calls: true,
 };
-const chatSaid = {
-  ...said,
+const expectedChatEntry = {
+  ...expectedContent,
   tool_calls: [{ id: "call_aaaaaa", name: "look", arguments: "{}" }],
   finish_reason: "tool_calls",
   usage: { prompt_tokens: 3, completion_tokens: 4, total_tokens: 7 },
 };
-const responseSaid = {
-  ...said,
+const expectedResponseEntry = {
+  ...expectedContent,
   reasoning: "",
   reasoning_summary: "hm",
   tool_calls: [{ kind: "function_call", call_id: "call_aaaaaa", name: "look", arguments: "{}" }],
@@ -65,13 +65,13 @@ const responseSaid = {
   },
 };
 
-/** A folder of recordings, one of every kind, of which the index says this. */
-function recordings(change: object = {}): string {
+/** Creates a folder with one recording of every kind. `change` overrides fields of their index entries. */
+function createRecordings(change: object = {}): string {
   const folder = temporaryFolder();
-  writeFileSync(join(folder, "chat.sse"), streamed("chat", reply).join(""));
-  writeFileSync(join(folder, "cut.sse"), streamed("chat", reply).slice(0, 3).join(""));
-  writeFileSync(join(folder, "chat.json"), JSON.stringify(wholeReply("chat", reply)));
-  writeFileSync(join(folder, "responses.sse"), streamed("responses", reply).join(""));
+  writeFileSync(join(folder, "chat.sse"), formatStream("chat", reply).join(""));
+  writeFileSync(join(folder, "cut.sse"), formatStream("chat", reply).slice(0, 3).join(""));
+  writeFileSync(join(folder, "chat.json"), JSON.stringify(buildReply("chat", reply)));
+  writeFileSync(join(folder, "responses.sse"), formatStream("responses", reply).join(""));
   const cut = {
     text: "Hi ",
     tool_calls: [],
@@ -84,68 +84,68 @@ function recordings(change: object = {}): string {
       file: "chat.sse",
       kind: "chat-stream",
       done_sent: true,
-      expected: { ...chatSaid, ...change },
+      expected: { ...expectedChatEntry, ...change },
     },
     {
       file: "cut.sse",
       kind: "chat-stream",
       done_sent: false,
       quirks: ["no_done"],
-      expected: { ...chatSaid, ...cut },
+      expected: { ...expectedChatEntry, ...cut },
     },
-    { file: "chat.json", kind: "chat-json", expected: chatSaid },
-    { file: "responses.sse", kind: "responses-stream", expected: responseSaid },
+    { file: "chat.json", kind: "chat-json", expected: expectedChatEntry },
+    { file: "responses.sse", kind: "responses-stream", expected: expectedResponseEntry },
   ];
   writeFileSync(join(folder, "index.json"), JSON.stringify({ files }));
   return folder;
 }
 
 describe("recordings, end to end over HTTP and on both client wires,", () => {
-  test("of every kind come out as their index says", async () => {
-    expect(await check("recordings", recordings())).toEqual({
+  test("of every kind produce the expected output", async () => {
+    expect(await check("recordings", createRecordings())).toEqual({
       code: 0,
       output: "4 passed, 0 failed\n",
-      last: "4 passed, 0 failed",
+      lastLine: "4 passed, 0 failed",
     });
   });
 
-  test("that come out otherwise are named, with what differs", async () => {
-    const { code, output, last } = await check("recordings", recordings({ text: "Ho" }));
-    expect([code, last]).toEqual([1, "3 passed, 1 failed"]);
+  test("with other output are reported with the difference", async () => {
+    const { code, output, lastLine } = await check("recordings", createRecordings({ text: "Ho" }));
+    expect([code, lastLine]).toEqual([1, "3 passed, 1 failed"]);
     expect(output).toContain("FAILED chat.sse");
     expect(output).toMatch(/Responses: text: expected "Ho", got "Hi there"/);
     expect(output).toMatch(/Chat, choice 0: text: expected "Ho", got "Hi there"/);
   });
 
   test.skipIf(fixtures.isMissing)(
-    "of real providers, a few of them, come out as their index says",
+    "of real providers produce the output that their index expects (a sample)",
     { timeout: 60_000 },
     async () => {
-      const { code, output, last } = await check("recordings", fixtures.path, "--every", "8");
+      const { code, output, lastLine } = await check("recordings", fixtures.path, "--every", "8");
       expect(output).not.toContain("FAILED");
-      expect([code, last]).toEqual([0, expect.stringMatching(/^[1-9]\d+ passed, 0 failed$/)]);
+      expect([code, lastLine]).toEqual([0, expect.stringMatching(/^[1-9]\d+ passed, 0 failed$/)]);
     },
   );
 
-  test("that are not there are an error that says so", async () => {
+  test("that do not exist are an error", async () => {
     const { code, output } = await check("recordings", join(temporaryFolder(), "nowhere"));
     expect(code).toBe(2);
     expect(output).toContain("nowhere does not exist");
   });
 });
 
-describe("the catalogue of quirks", () => {
+describe("the catalog of quirks", () => {
   test.skipIf(quirks.isMissing)(
-    "passes with the generic profile, and its matters of taste with flags",
+    "passes with the generic profile, and its optional cases with flags",
     { timeout: 60_000 },
     async () => {
-      const { code, output, last } = await check("quirks", quirks.path, "--once");
+      const { code, output, lastLine } = await check("quirks", quirks.path, "--once");
       expect(output).not.toContain("FAILED");
-      expect([code, last]).toEqual([0, expect.stringMatching(/^[1-9]\d+ passed, 0 failed$/)]);
+      expect([code, lastLine]).toEqual([0, expect.stringMatching(/^[1-9]\d+ passed, 0 failed$/)]);
     },
   );
 
-  test("that is not there is an error that says so", async () => {
+  test("that does not exist is an error", async () => {
     const { code, output } = await check("quirks", temporaryFolder());
     expect(code).toBe(2);
     expect(output).toContain("quirks.json does not exist");

@@ -2,23 +2,23 @@ import { once } from "node:events";
 import { connect, createServer, type AddressInfo, type Socket } from "node:net";
 
 export interface RecordingProxy {
-  /** The address of what lies behind it, but for the port. */
+  /** The URL of the target, with the port of the proxy. */
   url: string;
-  /** Every byte that went to it, connection after connection. */
+  /** All bytes that were sent to it, one connection after the other. */
   sent(): Buffer;
   close(): Promise<void>;
 }
 
-/** Passes bytes to the server at `target` and back, and keeps those that it was sent. */
-export async function recordingProxy(target: string): Promise<RecordingProxy> {
+/** Forwards bytes to the server at `target` and back, and records those that were sent. */
+export async function startRecordingProxy(target: string): Promise<RecordingProxy> {
   const { hostname, port, pathname } = new URL(target);
   const connections: Buffer[][] = [];
   const sockets = new Set<Socket>();
   const server = createServer((client) => {
     const upstream = connect(Number(port), hostname);
-    const pieces: Buffer[] = [];
-    connections.push(pieces);
-    client.on("data", (piece: Buffer) => pieces.push(piece));
+    const chunks: Buffer[] = [];
+    connections.push(chunks);
+    client.on("data", (chunk: Buffer) => chunks.push(chunk));
     client.pipe(upstream).pipe(client);
     for (const [socket, other] of [
       [client, upstream],

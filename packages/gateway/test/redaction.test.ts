@@ -2,11 +2,18 @@ import type { ServerResponse } from "node:http";
 import { Redactor } from "@deltawire/agent";
 import type { JsonObject } from "@deltawire/wire";
 import { expect, test } from "vitest";
-import { ask } from "./raw-http.ts";
-import { upstreamToml } from "./running-gateway.ts";
-import { aGateway, anUpstream, hello, helloChat } from "./scene.ts";
-import { beginStream, chunk, event, refuse, says, type Script } from "./scripted-upstream.ts";
-import { namedEvent, streamed } from "./wire-replies.ts";
+import { sendRawRequest } from "./raw-http.ts";
+import { upstreamToml } from "./test-gateway.ts";
+import { testGateway, testUpstream, hello, helloChat } from "./gateway-fixture.ts";
+import {
+  beginStream,
+  chatChunk,
+  formatEvent,
+  sendError,
+  streamText,
+  type UpstreamScript,
+} from "./scripted-upstream.ts";
+import { formatNamedEvent, formatStream } from "./wire-replies.ts";
 
 const env = {
   CHAT_KEY: "sk-secret-key-of-chat",
@@ -27,18 +34,19 @@ const provider = {
   debug: { headers: [echo, { deep: echo }] },
 };
 
-/** What an upstream that has no manners answers, by the model's name. */
-const rude: Record<string, (response: ServerResponse) => unknown> = {
+/** Replies of an upstream that repeats secrets, by model name. */
+const leakingReplies: Record<string, (response: ServerResponse) => unknown> = {
   ...Object.fromEntries(
     [400, 401, 403, 404, 413, 422, 429, 500, 503].map((status) => [
       `status-${status}`,
-      (response: ServerResponse) => refuse(response, status, provider),
+      (response: ServerResponse) => sendError(response, status, provider),
     ]),
   ),
-  overflow: (response) => refuse(response, 400, { ...provider, code: "context_length_exceeded" }),
-  quota: (response) => refuse(response, 429, { ...provider, code: "insufficient_quota" }),
+  overflow: (response) =>
+    sendError(response, 400, { ...provider, code: "context_length_exceeded" }),
+  quota: (response) => sendError(response, 429, { ...provider, code: "insufficient_quota" }),
   lesson: (response) =>
-    refuse(response, 400, {
+    sendError(response, 400, {
       ...provider,
       message: `Unsupported parameter: 'seed'. ${echo}`,
       param: "seed",
@@ -49,17 +57,17 @@ const rude: Record<string, (response: ServerResponse) => unknown> = {
     response.writeHead(307, { location: `http://127.0.0.1:9/?key=${env.CHAT_KEY}` }).end(),
   "first-event": (response) => {
     beginStream(response);
-    response.end(event({ error: provider }));
+    response.end(formatEvent({ error: provider }));
   },
   "later-event": (response) => {
     beginStream(response);
-    response.write(event(chunk({ content: "Hi" })));
-    setTimeout(() => response.end(event({ error: provider })), 10);
+    response.write(formatEvent(chatChunk({ content: "Hi" })));
+    setTimeout(() => response.end(formatEvent({ error: provider })), 10);
   },
   "failed-response": (response) => {
     beginStream(response);
-    const pieces = streamed("responses", { text: ["Hi"] });
-    response.write(pieces.slice(0, 5).join(""));
+    const events = formatStream("responses", { text: ["Hi"] });
+    response.write(events.slice(0, 5).join(""));
     const failed = {
       id: "resp_1",
       object: "response",
@@ -68,42 +76,42 @@ const rude: Record<string, (response: ServerResponse) => unknown> = {
       error: provider,
     };
     const last = { type: "response.failed", sequence_number: 5, response: failed } as JsonObject;
-    setTimeout(() => response.end(namedEvent(last)), 10);
+    setTimeout(() => response.end(formatNamedEvent(last)), 10);
   },
   "error-event": (response) => {
     beginStream(response);
     response.write(
-      streamed("responses", { text: ["Hi"] })
+      formatStream("responses", { text: ["Hi"] })
         .slice(0, 5)
         .join(""),
     );
-    setTimeout(() => response.end(namedEvent({ type: "error", ...provider })), 10);
+    setTimeout(() => response.end(formatNamedEvent({ type: "error", ...provider })), 10);
   },
   cut: (response) => {
     beginStream(response);
-    response.write(event(chunk({ content: "Hi" })));
+    response.write(formatEvent(chatChunk({ content: "Hi" })));
     setTimeout(() => response.destroy(), 10);
   },
   "bad-json": (response) => {
     beginStream(response);
     response.end(`data: {${echo}\n\ndata: [DONE]\n\n`);
   },
-  fine: (response) => says(response, "fine"),
+  fine: (response) => streamText(response, "fine"),
 };
 
-const script: Script = ({ body, bytes }, response) => {
+const script: UpstreamScript = ({ body, bytes }, response) => {
   const upload = /name="model"\r\n\r\n([\w-]+)/.exec(String(bytes))?.[1] ?? "";
   const model = (body["model"] ?? upload) as string;
   for (const name of ["x-echo", "set-cookie", "openai-organization", "www-authenticate"])
     response.setHeader(name, echo);
-  rude[model]?.(response);
+  leakingReplies[model]?.(response);
 };
 
-test("no key, token, bearer or cookie is in anything that is logged or that any client gets", async () => {
-  const upstream = await anUpstream(script, {
+test("no key, token, bearer or cookie is in any log line or any reply to a client", async () => {
+  const upstream = await testUpstream(script, {
     listModels: (response) => response.writeHead(401).end(JSON.stringify({ error: provider })),
   });
-  const gateway = await aGateway(
+  const gateway = await testGateway(
     `[server]
 port = 0
 log_level = "debug"
@@ -116,7 +124,7 @@ ${upstreamToml("responses", upstream.url, { api_key: secrets.responsesKey, speak
     { env },
   );
 
-  const got: string[] = [];
+  const received: string[] = [];
   const request = async (
     method: string,
     path: string,
@@ -124,7 +132,7 @@ ${upstreamToml("responses", upstream.url, { api_key: secrets.responsesKey, speak
     sent?: string,
     type?: string,
   ) => {
-    const { status, headers, text } = await ask(gateway.url + path, {
+    const { status, headers, text } = await sendRawRequest(gateway.url + path, {
       method,
       headers: {
         authorization: `Bearer ${token}`,
@@ -133,16 +141,16 @@ ${upstreamToml("responses", upstream.url, { api_key: secrets.responsesKey, speak
       },
       ...(sent === undefined ? {} : { body: sent }),
     });
-    got.push(`${status} ${JSON.stringify(headers)} ${text}`);
+    received.push(`${status} ${JSON.stringify(headers)} ${text}`);
   };
 
   const unredacted: string[] = [];
-  for (const name of Object.keys(rude)) {
-    const before = got.length;
+  for (const name of Object.keys(leakingReplies)) {
+    const before = received.length;
     for (const up of ["chat", "responses"]) {
       await request("POST", "/v1/embeddings", env.TOKEN, JSON.stringify({ model: `${up}/fine` }));
       // Five failures in a row would pause the model.
-      gateway.relay.upstreams.get(up)?.health.succeeded(name, Date.now());
+      gateway.relay.upstreams.get(up)?.health.recordSuccess(name, Date.now());
       const model = `${up}/${name}`;
       for (const stream of [true, false]) {
         await request(
@@ -159,7 +167,7 @@ ${upstreamToml("responses", upstream.url, { api_key: secrets.responsesKey, speak
       const multipart = "multipart/form-data; boundary=x";
       await request("POST", "/v1/audio/transcriptions", env.TOKEN, upload, multipart);
     }
-    if (!got.slice(before).some((text) => text.includes("Bearer [redacted]")))
+    if (!received.slice(before).some((text) => text.includes("Bearer [redacted]")))
       unredacted.push(name);
   }
   const pages = ["/", "/openapi.json", "/healthz", "/readyz", "/v1/models", "/v1/models/chat/x"];
@@ -180,26 +188,26 @@ ${upstreamToml("responses", upstream.url, { api_key: secrets.responsesKey, speak
       JSON.stringify({ ...hello, model: `${up}/fine` }),
     );
 
-  // These have none in their body. The echo of every other reply has reached a client, without the secrets.
+  // These three replies repeat nothing. What all others repeat has reached a client, without the secrets.
   expect(unredacted).toEqual(["redirect", "cut", "fine"]);
   for (const { headers } of upstream.requests)
     expect(JSON.stringify(headers)).not.toMatch(/secret-(?:token|cookie)/);
-  expect(got.length).toBeGreaterThan(200);
+  expect(received.length).toBeGreaterThan(200);
   expect(gateway.lines.length).toBeGreaterThan(200);
   const found = Object.entries(secrets).flatMap(([name, secret]) =>
-    [...got, ...gateway.lines]
+    [...received, ...gateway.lines]
       .filter((text) => text.includes(secret) || text.includes(JSON.stringify(secret).slice(1, -1)))
       .map((text) => `${name}: ${text}`),
   );
   expect(found).toEqual([]);
 }, 20_000);
 
-test("what is short is no secret, and one secret may begin another", () => {
+test("short values are not secrets, and one secret may be a prefix of another", () => {
   const redact = (text: string) => new Redactor(["abc", "secret", "secret-longer"]).redact(text);
   expect(redact("abc secret secret-longer")).toBe("abc [redacted] [redacted]");
 });
 
-test("a secret is found also as JSON writes it", () => {
+test("a secret is also found in its JSON form", () => {
   const secret = 'a "quoted" \\ secret';
   expect(new Redactor([secret]).redact(JSON.stringify({ message: `x${secret}y` }))).toBe(
     '{"message":"x[redacted]y"}',

@@ -1,23 +1,23 @@
 import type { ServerResponse } from "node:http";
 import type { JsonObject } from "@deltawire/wire";
 import { expect, test } from "vitest";
-import { times } from "../../../test/runs.ts";
-import { oddStream } from "./odd-replies.ts";
-import { chanceFrom } from "../../../test/seeded-random.ts";
-import { oddJson } from "./odd-requests.ts";
-import { ask } from "./raw-http.ts";
-import type { Json } from "./right-requests.ts";
-import { upstreamToml } from "./running-gateway.ts";
-import { aGateway, anUpstream, hello, helloChat } from "./scene.ts";
+import { runMultiplier } from "../../../test/property-runs.ts";
+import { malformStream } from "./malformed-replies.ts";
+import { createSeededRandom } from "../../../test/seeded-random.ts";
+import { malformJson } from "./malformed-requests.ts";
+import { sendRawRequest } from "./raw-http.ts";
+import type { Json } from "./valid-requests.ts";
+import { upstreamToml } from "./test-gateway.ts";
+import { testGateway, testUpstream, hello, helloChat } from "./gateway-fixture.ts";
 import { beginStream } from "./scripted-upstream.ts";
-import { sendJson, wholeReply, type Reply } from "./wire-replies.ts";
+import { sendJson, buildReply, type ScriptedReply } from "./wire-replies.ts";
 
-/** Another DELTAWIRE_SEED is another beginning. */
-const first = Number(process.env["DELTAWIRE_SEED"] ?? 1) * 1_000_000;
-const count = 600 * times;
-const atOnce = 8;
+/** DELTAWIRE_SEED selects other seeds. */
+const firstSeed = Number(process.env["DELTAWIRE_SEED"] ?? 1) * 1_000_000;
+const count = 600 * runMultiplier;
+const concurrency = 8;
 
-const reply: Reply = {
+const reply: ScriptedReply = {
   reasoning: ["h", "m"],
   text: ["Hi ", "there"],
   calls: [
@@ -27,64 +27,64 @@ const reply: Reply = {
   usage: { input: 3, output: 4 },
 };
 
-/** A reply as an upstream should send it, with a few things wrong. */
-function sendOdd(
+/** Sends a valid reply with a few random faults. */
+function sendMalformedReply(
   speaks: "chat" | "responses",
   response: ServerResponse,
   body: JsonObject,
   seed: number,
 ): void {
-  const chance = chanceFrom(seed);
+  const random = createSeededRandom(seed);
   if (body["stream"] !== true)
-    return sendJson(response, oddJson(chance, wholeReply(speaks, reply) as Json));
+    return sendJson(response, malformJson(random, buildReply(speaks, reply) as Json));
   beginStream(response);
-  response.write(oddStream(chance, speaks, reply));
-  if (chance() < 0.1) response.destroy();
+  response.write(malformStream(random, speaks, reply));
+  if (random() < 0.1) response.destroy();
   else response.end();
 }
 
 test(
-  `${count} odd replies are told to clients in events that can be read, and none is our failure`,
+  `${count} malformed replies reach clients as valid events that end properly, without an internal error`,
   async () => {
-    const upstream = await anUpstream(({ path, body }, response) => {
+    const upstream = await testUpstream(({ path, body }, response) => {
       const speaks = path.endsWith("/responses") ? "responses" : "chat";
-      sendOdd(speaks, response, body, Number(body["model"]));
+      sendMalformedReply(speaks, response, body, Number(body["model"]));
     });
-    const gateway = await aGateway(
+    const gateway = await testGateway(
       ["chat", "responses"]
         .map((speaks) => upstreamToml(speaks, upstream.url, { speaks, retries: 0 }))
         .join(""),
     );
     const faults: string[] = [];
-    const one = async (seed: number): Promise<void> => {
+    const runRequest = async (seed: number): Promise<void> => {
       const model = `${seed % 2 === 0 ? "chat" : "responses"}/${seed}`;
       const stream = seed % 5 !== 0;
       const isChat = seed % 3 === 0;
-      const { status, text, whole } = await ask(
+      const { status, text, isComplete } = await sendRawRequest(
         gateway.url + (isChat ? "/v1/chat/completions" : "/v1/responses"),
         { body: JSON.stringify({ ...(isChat ? helloChat : hello), model, stream }) },
       );
       const data = stream && status === 200 ? text.matchAll(/^data: (.*)$/gm) : [[text, text]];
-      const unreadable = [...data].filter(([, each = ""]) => each !== "[DONE]" && !isJson(each));
-      if (!whole) faults.push(`${seed}: the answer was cut`);
+      const invalidEvents = [...data].filter(([, each = ""]) => each !== "[DONE]" && !isJson(each));
+      if (!isComplete) faults.push(`${seed}: the reply was truncated`);
       if (status === 500) faults.push(`${seed}: ${text}`);
-      if (unreadable.length > 0) faults.push(`${seed}: ${unreadable.join("\n")}`);
-      if (stream && status === 200 && !isEnded(text, isChat))
+      if (invalidEvents.length > 0) faults.push(`${seed}: ${invalidEvents.join("\n")}`);
+      if (stream && status === 200 && !hasFinalEvent(text, isChat))
         faults.push(`${seed}: no end: ${text}`);
     };
     let next = 0;
-    const work = async (): Promise<void> => {
+    const runWorker = async (): Promise<void> => {
       while (next < count && faults.length < 5) {
         next += 1;
-        await one(first + next);
+        await runRequest(firstSeed + next);
       }
     };
-    await Promise.all(Array.from({ length: atOnce }, work));
+    await Promise.all(Array.from({ length: concurrency }, runWorker));
     expect(faults).toEqual([]);
     const entries = gateway.lines.map((line) => JSON.parse(line) as { level: number });
     expect(entries.filter(({ level }) => level >= 50)).toEqual([]);
   },
-  60_000 * times,
+  60_000 * runMultiplier,
 );
 
 function isJson(text: string): boolean {
@@ -95,9 +95,12 @@ function isJson(text: string): boolean {
   }
 }
 
-/** Every stream ends in a way that a client knows. */
-function isEnded(text: string, isChat: boolean): boolean {
-  const last = text.trimEnd().split("\n").at(-1) ?? "";
-  if (isChat) return last === "data: [DONE]" || last.startsWith('data: {"error"');
-  return /"type":"response\.(?:completed|incomplete|failed)"/.test(last);
+/** True if the stream ends with an event by which a client recognizes its end. */
+function hasFinalEvent(text: string, isChat: boolean): boolean {
+  const data = text.split("\n").filter((line) => line.startsWith("data: "));
+  const [previous = "", last = ""] = data.slice(-2);
+  if (isChat)
+    return data.at(-1) === "data: [DONE]" || data.at(-1)?.startsWith('data: {"error"') === true;
+  const isTerminal = /"type":"response\.(?:completed|incomplete|failed)"/.test(previous);
+  return isTerminal && last === "data: [DONE]";
 }

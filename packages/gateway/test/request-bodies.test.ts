@@ -14,19 +14,19 @@ import {
 } from "@deltawire/tasks/chats";
 import type { GenericSchema } from "valibot";
 import { describe, expect, test } from "vitest";
-import { workTime } from "../../../test/work-time.ts";
-import { openApi } from "../src/http/openapi.ts";
-import { signInBody } from "../src/http/serve-session.ts";
-import { taskRequest } from "../src/tasks/task-request.ts";
-import { uiMessagesBody } from "../src/tasks/ui-messages/ui-request.ts";
-import { schemaFaults } from "./openapi-faults.ts";
+import { measureCpuTime } from "../../../test/cpu-time.ts";
+import { buildOpenApiDocument } from "../src/http/openapi-document.ts";
+import { signInBodySchema } from "../src/http/serve-session.ts";
+import { taskRequestSchema } from "../src/tasks/task-request.ts";
+import { uiMessagesBodySchema } from "../src/tasks/ui-messages/ui-request.ts";
+import { findSchemaErrors } from "./validate-schema.ts";
 
-/* The schemas of request bodies: what they refuse, in which words, and at which cost. */
+/* The schemas of request bodies: what they accept and reject, with which messages, and at which cost. */
 
 type Json = Readonly<Record<string, unknown>>;
 
 const bodies: Readonly<Record<string, [schema: GenericSchema, valid: Json]>> = {
-  start_task: [taskRequest, { model: "m", input: "Go" }],
+  start_task: [taskRequestSchema, { model: "m", input: "Go" }],
   task_input: [taskInputBody, { input: [{ type: "text", text: "Go" }] }],
   cancel_task: [cancelBody, { reason: "late" }],
   decide_approval: [decisionBody, { decision: "approve", arguments: { a: 1 } }],
@@ -38,16 +38,16 @@ const bodies: Readonly<Record<string, [schema: GenericSchema, valid: Json]>> = {
   undo_deletion: [undoBody, { removal_id: "r" }],
   extract_chat: [extractBody, { node_id: "n" }],
   stop_answers: [stopBody, { node_id: "n" }],
-  sign_in: [signInBody, { token: "t" }],
+  sign_in: [signInBodySchema, { token: "t" }],
 };
 const names = Object.keys(bodies);
-const bodyOf = (name: string) => bodies[name] ?? [taskRequest, {}];
+const findBody = (name: string) => bodies[name] ?? [taskRequestSchema, {}];
 
-const document = openApi("1", "http://127.0.0.1") as {
+const document = buildOpenApiDocument("1", "http://127.0.0.1") as {
   paths: Record<string, Record<string, Record<string, unknown>>>;
   components: { schemas: Record<string, Json> };
 };
-/** Where a body is not as the OpenAPI document says. */
+/** Returns the ways in which a body violates the OpenAPI document. */
 function documentFaults(name: string, body: unknown): string[] {
   const operations = Object.values(document.paths).flatMap((methods) => Object.values(methods));
   const operation = operations.find(({ operationId }) => operationId === name);
@@ -56,19 +56,19 @@ function documentFaults(name: string, body: unknown): string[] {
     | undefined;
   const schema = described?.content["application/json"]?.schema;
   if (schema === undefined) return [`${name} has no body`];
-  return schemaFaults(document.components.schemas, schema, body);
+  return findSchemaErrors(document.components.schemas, schema, body);
 }
 
 describe.each(names)("the body of %s", (name) => {
-  const [schema, valid] = bodyOf(name);
+  const [schema, valid] = findBody(name);
   const parse = (body: unknown) => parseValue(schema, body);
 
-  test("is taken as the OpenAPI document describes it", () => {
+  test("is accepted as the OpenAPI document describes it", () => {
     expect(parse(valid)).toMatchObject({ ok: true, value: {} });
     expect(documentFaults(name, valid)).toEqual([]);
   });
 
-  test("is refused by the name of an unknown field, which the document refuses too", () => {
+  test("with an unknown field is rejected with its name, as by the document", () => {
     for (const field of ["misspelled", "__proto__", "constructor"]) {
       const body = JSON.parse(
         JSON.stringify(valid).replace(/^\{/, `{${JSON.stringify(field)}:1,`),
@@ -76,13 +76,13 @@ describe.each(names)("the body of %s", (name) => {
       expect(parse(body)).toEqual({
         ok: false,
         path: field,
-        message: expect.stringMatching(/^unknown field; there are \w/) as string,
+        message: expect.stringMatching(/^unknown field; expected \w/) as string,
       });
       expect(documentFaults(name, body)).not.toEqual([]);
     }
   });
 
-  test("is an object", () => {
+  test("must be an object", () => {
     for (const body of [null, 7, "text", [], [valid]])
       expect(parse(body)).toMatchObject({
         ok: false,
@@ -91,7 +91,7 @@ describe.each(names)("the body of %s", (name) => {
       });
   });
 
-  test("with a field of another type is refused by its path, by the document too", () => {
+  test("with a field of the wrong type is rejected with its path, as by the document", () => {
     for (const field of Object.keys(valid)) {
       const body = { ...valid, [field]: { wrong: [] } };
       const parsed = parse(body);
@@ -102,7 +102,7 @@ describe.each(names)("the body of %s", (name) => {
   });
 });
 
-test("strings in bodies have a maximum length, but for addresses, which may hold data", () => {
+test("strings in bodies have a maximum length, except for URLs, which may contain data", () => {
   const unlimited: string[] = [];
   const walk = (value: unknown, path: string): void => {
     if (typeof value !== "object" || value === null) return;
@@ -122,46 +122,51 @@ test("strings in bodies have a maximum length, but for addresses, which may hold
 });
 
 test.each<[GenericSchema, Json, path: string, message: string]>([
-  [taskRequest, { model: "m" }, "input", "is missing; must be a string or an array of parts"],
+  [taskRequestSchema, { model: "m" }, "input", "is missing; must be a string or an array of parts"],
   [
-    taskRequest,
+    taskRequestSchema,
     { model: "m", input: [{ text: "a" }] },
     "input[0].type",
     "is missing; must be one of text, image_url, audio_url, file_url",
   ],
-  [taskRequest, { model: "m", input: [] }, "input", "must have at least 1 entry, got 0"],
-  [taskRequest, { input: "Go" }, "agent", "is missing; name an agent or a model"],
+  [taskRequestSchema, { model: "m", input: [] }, "input", "must have at least 1 entry, got 0"],
+  [taskRequestSchema, { input: "Go" }, "agent", "is missing; name an agent or a model"],
   [
-    taskRequest,
+    taskRequestSchema,
     { agent: "a", model: "m", input: "Go" },
     "model",
-    "expected one of agent and model, not both",
+    "expected either agent or model, not both",
   ],
-  [taskRequest, { model: "m", input: "a\ud83d" }, "input", "has half a character in it"],
   [
-    taskRequest,
+    taskRequestSchema,
+    { model: "m", input: "a\ud83d" },
+    "input",
+    "must not contain lone surrogates",
+  ],
+  [
+    taskRequestSchema,
     { model: "m", input: [{ type: "text", text: "\ude00a" }] },
     "input[0].text",
-    "has half a character in it",
+    "must not contain lone surrogates",
   ],
-  [taskInputBody, { input: "a\ud83d" }, "input", "has half a character in it"],
+  [taskInputBody, { input: "a\ud83d" }, "input", "must not contain lone surrogates"],
   [
     cancelBody,
     { raeson: "late" },
     "raeson",
-    "unknown field; did you mean reason? there are reason",
+    "unknown field (did you mean reason?); expected reason",
   ],
   [decisionBody, {}, "decision", "is missing; must be one of approve, deny, redact, abort"],
-  [uiMessagesBody, {}, "messages", "is missing; must be an array"],
-])("%#: %j is refused in clear words", (schema, body, path, message) => {
+  [uiMessagesBodySchema, {}, "messages", "is missing; must be an array"],
+])("invalid body %# is rejected with a clear message", (schema, body, path, message) => {
   expect(parseValue(schema, body)).toEqual({ ok: false, path, message });
 });
 
-test("a value that is too long is not repeated", () => {
+test("a value that is too long is not repeated in the error", () => {
   const long = "x".repeat(1_000_000);
   for (const [schema, body, path] of [
-    [taskRequest, { model: "m", input: "Go", tool_groups: [long] }, "tool_groups[0]"],
-    [taskRequest, { model: "m", input: "Go", instructions: `${long}x` }, "instructions"],
+    [taskRequestSchema, { model: "m", input: "Go", tool_groups: [long] }, "tool_groups[0]"],
+    [taskRequestSchema, { model: "m", input: "Go", instructions: `${long}x` }, "instructions"],
     [newChatBody, { settings: { time_zone: long } }, "settings.time_zone"],
     [newChatBody, { settings: { skills: [long] } }, "settings.skills[0]"],
   ] as const)
@@ -175,10 +180,10 @@ test("a value that is too long is not repeated", () => {
 describe("the body of ui_messages", () => {
   const valid = { id: "c", trigger: "submit-message", messages: [{ role: "user", parts: [] }] };
 
-  test("is taken and refused as the OpenAPI document describes it", () => {
+  test("is accepted and rejected as the OpenAPI document describes it", () => {
     expect(document.components.schemas["UiMessages"]).toMatchObject({ additionalProperties: true });
-    const taken = [valid, { ...valid, messageId: "m", agent: "a", tenant: 7 }];
-    const refused = [
+    const accepted = [valid, { ...valid, messageId: "m", agent: "a", tenant: 7 }];
+    const rejected = [
       null,
       [],
       {},
@@ -191,15 +196,15 @@ describe("the body of ui_messages", () => {
       { ...valid, limits: { rounds: 0 } },
       { ...valid, limits: { misspelled: 1 } },
     ];
-    for (const body of [...taken, ...refused]) {
-      const isTaken = taken.includes(body as typeof valid);
-      expect([body, parseValue(uiMessagesBody, body).ok]).toEqual([body, isTaken]);
+    for (const body of [...accepted, ...rejected]) {
+      const isTaken = accepted.includes(body as typeof valid);
+      expect([body, parseValue(uiMessagesBodySchema, body).ok]).toEqual([body, isTaken]);
       expect([body, documentFaults("ui_messages", body).length === 0]).toEqual([body, isTaken]);
     }
   });
 });
 
-describe("what somebody sends to keep the gateway busy", () => {
+describe("a body designed to keep the gateway busy", () => {
   // A body has at most 250,000 values.
   const count = 240_000;
   const many = <Item>(item: Item): Item[] => Array.from({ length: count }, () => item);
@@ -214,14 +219,14 @@ describe("what somebody sends to keep the gateway busy", () => {
     ["a long text", long],
     ["many wrong items", many(7)],
     ["many objects", many({ type: "rename", title: 7 })],
-    ["many long texts", many(long)],
+    ["many long strings", many(long)],
     ["many lists", many([])],
     ["what is nested deep", deep],
     ["many fields with something deep", { ...manyFields, deep }],
   ];
-  test.each(values)("%s: is refused at once and in few words", (_what, value) => {
+  test.each(values)("%s: is rejected immediately with a short message", (_what, value) => {
     for (const name of names) {
-      const [schema, valid] = bodyOf(name);
+      const [schema, valid] = findBody(name);
       const fields = (schema as unknown as { entries: object }).entries;
       const hostile = [
         value,
@@ -229,7 +234,7 @@ describe("what somebody sends to keep the gateway busy", () => {
       ];
       for (const body of hostile) {
         let parsed: ReturnType<typeof parseValue> | undefined;
-        expect(workTime(() => (parsed = parseValue(schema, body)))).toBeLessThan(200);
+        expect(measureCpuTime(() => (parsed = parseValue(schema, body)))).toBeLessThan(200);
         if (parsed?.ok !== false) continue;
         expect(parsed.message.length).toBeLessThan(1000);
         expect(parsed.path.length).toBeLessThan(300);
@@ -237,13 +242,13 @@ describe("what somebody sends to keep the gateway busy", () => {
     }
   });
 
-  test("time grows with the length of what is valid", () => {
+  test("is validated in time proportional to its length", () => {
     const edits = (length: number) => ({
       revision: 0,
       edits: Array.from({ length }, (_, nth) => ({ type: "rename", title: `title ${nth}` })),
     });
     expect(parseValue(editsBody, edits(1000)).ok).toBe(true);
-    expect(workTime(() => parseValue(editsBody, edits(1000)))).toBeLessThan(100);
+    expect(measureCpuTime(() => parseValue(editsBody, edits(1000)))).toBeLessThan(100);
     expect(parseValue(editsBody, edits(1001))).toMatchObject({ ok: false, path: "edits" });
   });
 });

@@ -2,24 +2,24 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import * as zlib from "node:zlib";
 import { describe, expect, test } from "vitest";
-import { longestTurn, slowdown } from "../../../test/work-time.ts";
-import { acceptedEncoding } from "../src/http/serve-page.ts";
+import { measureLongestBlock, measureSlowdown } from "../../../test/cpu-time.ts";
+import { negotiateEncoding } from "../src/http/serve-page.ts";
 import { temporaryFolder } from "./deltawire-process.ts";
-import { ask, say } from "./raw-http.ts";
-import { hello, helloChat, scene, until } from "./scene.ts";
-import { says } from "./scripted-upstream.ts";
+import { sendRawRequest, sendBytes } from "./raw-http.ts";
+import { hello, helloChat, gatewayFixture, waitUntil } from "./gateway-fixture.ts";
+import { streamText } from "./scripted-upstream.ts";
 
-/* What a request may cost: no turn of the event loop over 200 ms, whatever is within the limits. */
+/* The cost of a request within the limits: no turn of the event loop may take more than 200 ms. */
 
 const maxTurnMs = 200;
 const megabyte = 1024 * 1024;
 
 const start = (toml = "[server]\nport = 0\n") =>
-  scene((_request, response) => says(response, "fine"), { toml });
+  gatewayFixture((_request, response) => streamText(response, "fine"), { toml });
 
 describe("Accept-Encoding", () => {
-  test("names what is accepted, the best of ours first", () => {
-    const choose = (header?: string) => acceptedEncoding(header, ["br", "gzip"]);
+  test("is matched against the supported encodings in our order of preference", () => {
+    const choose = (header?: string) => negotiateEncoding(header, ["br", "gzip"]);
     expect(choose("gzip, deflate, br")).toBe("br");
     expect(choose("GZIP")).toBe("gzip");
     expect(choose(" gzip ; q=1 ,br ; q=0")).toBe("gzip");
@@ -31,27 +31,27 @@ describe("Accept-Encoding", () => {
   });
 
   test.each(["gzip ; ", " ", ";", "gzip,", "br;q=0,", "q=0."])(
-    "of many %j takes time that grows with its length only",
+    "of many %j is parsed in linear time",
     (unit) => {
       const header = `gzip${unit.repeat(200_000)}x`;
       const eighth = header.slice(0, header.length / 8);
       expect(
-        slowdown(
-          () => acceptedEncoding(eighth, ["br", "gzip"]),
-          () => acceptedEncoding(header, ["br", "gzip"]),
+        measureSlowdown(
+          () => negotiateEncoding(eighth, ["br", "gzip"]),
+          () => negotiateEncoding(header, ["br", "gzip"]),
         ),
       ).toBeLessThan(4);
     },
   );
 });
 
-test("no header of 31 KB costs more than its reading, ten at once", async () => {
-  // Only files of a page are compressed, so that only there Accept-Encoding is read.
-  const page = temporaryFolder();
-  writeFileSync(join(page, "index.html"), "<!doctype html>".padEnd(5_000, "x"));
-  const { gateway } = await scene((_request, response) => says(response, "fine"), {
+test("ten headers of 31 KB at once cost no more than reading them", async () => {
+  // Accept-Encoding is read only for files of the page, because only these are compressed.
+  const pageFolder = temporaryFolder();
+  writeFileSync(join(pageFolder, "index.html"), "<!doctype html>".padEnd(5_000, "x"));
+  const { gateway } = await gatewayFixture((_request, response) => streamText(response, "fine"), {
     toml: '[server]\nport = 0\ntokens = ["token-0123456789abcdef"]\n',
-    page,
+    pageFolder,
   });
   const long = 30_000;
   const fill = (unit: string) => unit.repeat(long / unit.length);
@@ -75,8 +75,8 @@ test("no header of 31 KB costs more than its reading, ten at once", async () => 
   for (const header of headers)
     for (const target of targets) {
       const one = `GET ${target} HTTP/1.1\r\nhost: localhost\r\n${header}\r\n`;
-      const longest = await longestTurn(() =>
-        say(gateway.url, `${`${one}\r\n`.repeat(9)}${one}connection: close\r\n\r\n`),
+      const longest = await measureLongestBlock(() =>
+        sendBytes(gateway.url, `${`${one}\r\n`.repeat(9)}${one}connection: close\r\n\r\n`),
       );
       expect([header.slice(0, 40), target, longest < maxTurnMs]).toEqual([
         header.slice(0, 40),
@@ -86,20 +86,23 @@ test("no header of 31 KB costs more than its reading, ten at once", async () => 
     }
 }, 60_000);
 
-test("no target of 31 KB costs more than its reading", async () => {
+test("a target of 31 KB costs no more than reading it", async () => {
   const { gateway } = await start();
   for (const unit of ["/", "/..", "%2e%2e/", "%", "%41", "?", "&a", "&task=a:1", "+", "=", "#"]) {
     for (const before of ["/", "/v1/models/", "/api/chats?q=", "/api/events?", "/assets/"]) {
       const target = before + unit.repeat(30_000 / unit.length);
-      const longest = await longestTurn(() =>
-        say(gateway.url, `GET ${target} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n`),
+      const longest = await measureLongestBlock(() =>
+        sendBytes(
+          gateway.url,
+          `GET ${target} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n`,
+        ),
       );
       expect([before, unit, longest < maxTurnMs]).toEqual([before, unit, true]);
     }
   }
 }, 60_000);
 
-test("/openapi.json is built once, and a client that has it gets 304", async () => {
+test("/openapi.json is built once, and a client that has it gets a 304", async () => {
   const { gateway } = await start();
   const first = await fetch(`${gateway.url}/openapi.json`);
   const etag = first.headers.get("etag") ?? "";
@@ -121,45 +124,45 @@ describe("a body of many values", () => {
   const many = Buffer.from(`{"model":"up/m","input":[${"{},".repeat(15 * megabyte)}{}]}`);
 
   test.each(Object.entries(encodings))(
-    "that six clients send at once, packed in %s, is refused without a block or much memory",
+    "from six clients at once, compressed with %s, is rejected without blocking or much memory",
     async (encoding, pack) => {
       const { gateway, upstream } = await start();
       const body = pack(many);
       const headers = { "content-type": "application/json", "content-encoding": encoding };
       const before = process.memoryUsage.rss();
-      let most = 0;
-      const longest = await longestTurn(async () => {
+      let longestTurn = 0;
+      const longest = await measureLongestBlock(async () => {
         const replies = Array.from({ length: 6 }, async () => {
-          const reply = await ask(`${gateway.url}/v1/responses`, { headers, body });
-          most = Math.max(most, process.memoryUsage.rss());
+          const reply = await sendRawRequest(`${gateway.url}/v1/responses`, { headers, body });
+          longestTurn = Math.max(longestTurn, process.memoryUsage.rss());
           expect(reply.status).toBe(413);
           expect(JSON.parse(reply.text)).toMatchObject({
             error: {
               code: "request_too_large",
               message:
-                "the body has more than 250000 JSON values; raise server.max_json_values or send fewer",
+                "the body has more than 250000 JSON values; send fewer, or raise server.max_json_values",
             },
           });
         });
         await Promise.all(replies);
       });
       expect(longest).toBeLessThan(maxTurnMs);
-      expect(most - before).toBeLessThan(200 * megabyte);
+      expect(longestTurn - before).toBeLessThan(200 * megabyte);
       expect(upstream.requests).toEqual([]);
     },
     20_000,
   );
 
-  test("is refused at the configured number", async () => {
+  test("is rejected at the configured number", async () => {
     const { gateway } = await start("[server]\nport = 0\nmax_json_values = 1000\n");
     const body = (count: number) => ({ ...hello, metadata: { list: Array(count).fill("x") } });
     expect((await gateway.post("/responses", body(900))).status).toBe(200);
-    const refused = await gateway.post("/responses", body(1000));
-    expect(refused.status).toBe(413);
-    expect(await refused.text()).toContain("more than 1000 JSON values");
+    const rejected = await gateway.post("/responses", body(1000));
+    expect(rejected.status).toBe(413);
+    expect(await rejected.text()).toContain("more than 1000 JSON values");
   });
 
-  test("is served up to the limit, and no step of it blocks", async () => {
+  test("is served up to the limit, without blocking the event loop", async () => {
     const { gateway, upstream } = await start();
     const words = "some words of a message that a person or a model wrote";
     const messages = Array.from({ length: 48_000 }, (_, nth) => ({
@@ -170,7 +173,7 @@ describe("a body of many values", () => {
       ["/chat/completions", JSON.stringify({ ...helloChat, messages })],
       ["/responses", JSON.stringify({ ...hello, input: messages })],
     ] as const) {
-      const longest = await longestTurn(async () => {
+      const longest = await measureLongestBlock(async () => {
         const reply = await gateway.post(path, body);
         expect(reply.status).toBe(200);
         await reply.text();
@@ -181,7 +184,7 @@ describe("a body of many values", () => {
     expect(upstream.requests).toHaveLength(2);
   }, 20_000);
 
-  test("is refused if they are all fields of the request itself", async () => {
+  test("is rejected if they are all fields of the request itself", async () => {
     const { gateway, upstream } = await start();
     const fields = Object.fromEntries(Array.from({ length: 1001 }, (_, nth) => [`f${nth}`, 1]));
     for (const [path, body] of [
@@ -195,7 +198,7 @@ describe("a body of many values", () => {
     expect(upstream.requests).toEqual([]);
   });
 
-  test("that are tokens to embed is served: 300,000 numbers", async () => {
+  test("is served if they are tokens for embeddings: 300,000 numbers", async () => {
     const { gateway, upstream } = await start();
     const input = Array.from({ length: 300 }, () => Array.from({ length: 1000 }, (_, n) => n));
     const reply = await gateway.post("/embeddings", JSON.stringify({ model: "up/m", input }));
@@ -209,19 +212,19 @@ test("a body of one long string is served up to the size limit", async () => {
   const image = `data:image/png;base64,${"A".repeat(50 * megabyte)}`;
   const content = [{ type: "input_image", image_url: image }];
   const body = JSON.stringify({ ...hello, input: [{ role: "user", content }] });
-  const longest = await longestTurn(async () => {
-    expect((await ask(`${gateway.url}/v1/responses`, { body })).status).toBe(200);
+  const longest = await measureLongestBlock(async () => {
+    expect((await sendRawRequest(`${gateway.url}/v1/responses`, { body })).status).toBe(200);
   });
   expect(upstream.requests).toHaveLength(1);
   expect(longest).toBeLessThan(3 * maxTurnMs);
 }, 20_000);
 
-test("instructions of megabytes are sent on, and not repeated in the events of the reply", async () => {
+test("instructions of megabytes are sent upstream, but not repeated in the events of the reply", async () => {
   const { gateway, upstream } = await start();
   const instructions = "\n".repeat(10 * megabyte);
   const body = JSON.stringify({ ...hello, instructions });
-  const longest = await longestTurn(async () => {
-    const reply = await ask(`${gateway.url}/v1/responses`, { body });
+  const longest = await measureLongestBlock(async () => {
+    const reply = await sendRawRequest(`${gateway.url}/v1/responses`, { body });
     expect([reply.status, reply.text.length < 100_000]).toEqual([200, true]);
   });
   expect(upstream.requests).toHaveLength(1);
@@ -239,47 +242,49 @@ test("an error does not repeat megabytes of a request", async () => {
     ["/v1/chat/completions", { ...helloChat, ...role }],
     ["/v1/responses", { ...hello, previous_response_id: long }],
   ] as const) {
-    const reply = await ask(gateway.url + path, { body: JSON.stringify(body) });
+    const reply = await sendRawRequest(gateway.url + path, { body: JSON.stringify(body) });
     expect([path, reply.status, reply.text.length < 20_000]).toEqual([path, 400, true]);
   }
 });
 
-test("a zstd frame that wants a window of 128 MB is refused before it gets one", async () => {
+test("a zstd frame with a window of 128 MB is rejected before memory is allocated for it", async () => {
   const { gateway } = await start();
   // RFC 8878: magic number, a descriptor without a single segment, a window of 2^27 bytes, one raw block.
   const frame = Buffer.from("28b52ffd0088110000", "hex");
   const headers = { "content-encoding": "zstd" };
-  const reply = await ask(`${gateway.url}/v1/responses`, {
+  const reply = await sendRawRequest(`${gateway.url}/v1/responses`, {
     headers,
     body: Buffer.concat([frame, Buffer.from("{}")]),
   });
   expect(reply.status).toBe(400);
-  expect(reply.text).toContain("cannot be unpacked");
+  expect(reply.text).toContain("cannot be decompressed");
 });
 
-test("bodies that together take more than the memory for them get 503 until others have ended", async () => {
+test("bodies that together exceed the memory limit get a 503 until others have ended", async () => {
   const gate: (() => void)[] = [];
-  const { gateway } = await scene(
+  const { gateway } = await gatewayFixture(
     async (_request, response) => {
       await new Promise<void>((resolve) => gate.push(resolve));
-      says(response, "fine");
+      streamText(response, "fine");
     },
     { toml: "[server]\nport = 0\nmax_body_mb = 20\n" },
   );
   const body = JSON.stringify({ ...hello, input: "x".repeat(19 * megabyte) });
-  const running = Array.from({ length: 4 }, () => ask(`${gateway.url}/v1/responses`, { body }));
-  await until("four are asked", () => gate.length === 4);
-  const refused = await ask(`${gateway.url}/v1/responses`, { body });
-  expect([refused.status, refused.headers["retry-after"]]).toEqual([503, "2"]);
-  expect(JSON.parse(refused.text)).toMatchObject({ error: { code: "server_is_overloaded" } });
-  const small = ask(`${gateway.url}/v1/responses`, { body: JSON.stringify(hello) });
-  await until("a small one is asked", () => gate.length === 5);
+  const running = Array.from({ length: 4 }, () =>
+    sendRawRequest(`${gateway.url}/v1/responses`, { body }),
+  );
+  await waitUntil("four upstream requests", () => gate.length === 4);
+  const rejected = await sendRawRequest(`${gateway.url}/v1/responses`, { body });
+  expect([rejected.status, rejected.headers["retry-after"]]).toEqual([503, "2"]);
+  expect(JSON.parse(rejected.text)).toMatchObject({ error: { code: "server_is_overloaded" } });
+  const small = sendRawRequest(`${gateway.url}/v1/responses`, { body: JSON.stringify(hello) });
+  await waitUntil("a small upstream request", () => gate.length === 5);
   for (const open of gate) open();
   expect((await Promise.all([...running, small])).map(({ status }) => status)).toEqual(
     Array(5).fill(200),
   );
-  const again = ask(`${gateway.url}/v1/responses`, { body });
-  await until("it is asked", () => gate.length === 6);
+  const repeated = sendRawRequest(`${gateway.url}/v1/responses`, { body });
+  await waitUntil("the upstream request", () => gate.length === 6);
   gate[5]?.();
-  expect((await again).status).toBe(200);
+  expect((await repeated).status).toBe(200);
 }, 30_000);

@@ -1,52 +1,53 @@
 import { describe, expect, test } from "vitest";
 import { routes } from "../src/http/routes.ts";
-import { ask, connection, say } from "./raw-http.ts";
-import { upstreamToml } from "./running-gateway.ts";
-import { aGateway, anUpstream, scene, until } from "./scene.ts";
-import { says } from "./scripted-upstream.ts";
+import { sendRawRequest, openConnection, sendBytes } from "./raw-http.ts";
+import { upstreamToml } from "./test-gateway.ts";
+import { testGateway, testUpstream, gatewayFixture, waitUntil } from "./gateway-fixture.ts";
+import { streamText } from "./scripted-upstream.ts";
 
 interface Failure {
   error: { message: string; type: string; param: string | null; code: string };
 }
 
+const postsWithoutBody = new Set(["/api/chats/{chat}/restore", "/v1/responses/{response}/cancel"]);
+
 const start = () =>
-  aGateway(
+  testGateway(
     `[models]\nfast = "up/vendor/small"\n${upstreamToml("up", "http://127.0.0.1:9/v1", { models: ["vendor/small", "large"] })}`,
   );
 
-async function failureOf(response: Response): Promise<Failure["error"]> {
+async function readError(response: Response): Promise<Failure["error"]> {
   return ((await response.json()) as Failure).error;
 }
 
-/** The status and the JSON of a reply that was read from a bare socket. */
-function parsed(text: string): { status: number; body: Failure } {
+/** Parses the status and the JSON of a reply read from a bare socket. */
+function parseRawReply(text: string): { status: number; body: Failure } {
   const status = Number(/^HTTP\/1\.1 (\d{3})/.exec(text)?.[1]);
   return { status, body: JSON.parse(text.slice(text.indexOf("\r\n\r\n"))) as Failure };
 }
 
-describe("an address that is not served", () => {
+describe("an unsupported request", () => {
   test.each([
     ["/chat/completions", "did you mean /v1/chat/completions?"],
     ["/responses", "did you mean /v1/responses?"],
     ["/v1/v1/responses", "did you mean /v1/responses?"],
-    ["/v1/responses/resp_123", "previous_response_id"],
     ["/v1/completions", "/openapi.json"],
-    ["/v1/files", "/openapi.json"],
     ["/admin", "/openapi.json"],
-  ])("%s is a 404 that helps", async (path, hint) => {
+  ])("to %s is a 404 with a hint", async (path, hint) => {
     const { url } = await start();
     const response = await fetch(url + path, { method: "POST", body: "{}" });
     expect(response.status).toBe(404);
-    const { message, ...more } = await failureOf(response);
-    expect(message).toContain(`there is no POST ${path}`);
+    const { message, ...more } = await readError(response);
+    expect(message).toContain(`POST ${path} is not supported`);
     expect(message).toContain(hint);
     expect(more).toEqual({ type: "not_found_error", param: null, code: "not_found" });
   });
 
-  test("with the wrong method is a 405 that names the right one", async () => {
+  test("with the wrong method is a 405 that lists the allowed methods", async () => {
     const { url } = await start();
     for (const [method, path, allowed] of [
       ["GET", "/v1/responses", "POST"],
+      ["PUT", "/v1/responses/resp_1", "GET, DELETE"],
       ["PUT", "/v1/chat/completions", "POST"],
       ["POST", "/v1/models", "GET"],
       ["DELETE", "/v1/models/up/large", "GET"],
@@ -55,12 +56,12 @@ describe("an address that is not served", () => {
     ] as const) {
       const response = await fetch(url + path, { method });
       expect([path, response.status, response.headers.get("allow")]).toEqual([path, 405, allowed]);
-      expect(await failureOf(response)).toMatchObject({ code: "method_not_allowed" });
+      expect(await readError(response)).toMatchObject({ code: "method_not_allowed" });
     }
   });
 });
 
-test("a slash at the end and a query change nothing, and HEAD is GET without a body", async () => {
+test("a trailing slash and a query change nothing, and HEAD is GET without a body", async () => {
   const { url } = await start();
   for (const path of ["/v1/models/", "/v1/models?client_version=0.166.0", "/healthz/", "/?a=b"])
     expect([path, (await fetch(url + path)).status]).toEqual([path, 200]);
@@ -68,8 +69,8 @@ test("a slash at the end and a query change nothing, and HEAD is GET without a b
   expect([head.status, await head.text()]).toEqual([200, ""]);
 });
 
-describe("what is no HTTP", () => {
-  test("is a 400 in OpenAI's shape, and the next request is served", async () => {
+describe("an invalid HTTP request", () => {
+  test("is a 400 in OpenAI's format, and the next request is served", async () => {
     const { url } = await start();
     for (const bytes of [
       "nonsense\r\n\r\n",
@@ -79,49 +80,49 @@ describe("what is no HTTP", () => {
       "POST /v1/responses HTTP/1.1\r\nhost: localhost\r\ncontent-length: -1\r\n\r\n",
       "\u0016\u0003\u0001\u0002\u0000\u0001\u0000\u0001\u00fc\u0003\u0003",
     ]) {
-      const { status, body } = parsed(await say(url, Buffer.from(bytes, "latin1")));
+      const { status, body } = parseRawReply(await sendBytes(url, Buffer.from(bytes, "latin1")));
       expect([bytes, status]).toEqual([bytes, 400]);
       expect(body.error).toMatchObject({ type: "invalid_request_error", param: null });
-      expect(body.error.message).toContain("cannot be read");
+      expect(body.error.message).toContain("could not read the request");
     }
     expect((await fetch(`${url}/healthz`)).status).toBe(200);
   });
 
-  test("nor an address is a 404, and nothing falls over", async () => {
+  test("target is a 404 and causes no internal error", async () => {
     const { url } = await start();
     const get = (target: string): Promise<string> =>
-      say(url, `GET ${target} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n`);
+      sendBytes(url, `GET ${target} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n`);
     for (const target of ["///", "http://[", "//[::1", "/%", "/v1/models/%E0%A4%A", "*", "/[]"]) {
-      const { status, body } = parsed(await get(target));
+      const { status, body } = parseRawReply(await get(target));
       expect([target, status]).toEqual([target, 404]);
       expect(body.error.type).toBe("not_found_error");
     }
-    // As it is sent to a proxy.
+    // An absolute URL, as clients send it to a proxy.
     expect(await get("http://localhost/healthz")).toMatch(/^HTTP\/1.1 200 /);
     expect(await get("//")).toMatch(/^HTTP\/1.1 200 /);
   });
 });
 
-test("a WebSocket is answered 426 at once, on whatever path, and the connection closes", async () => {
+test("a WebSocket upgrade gets a 426 immediately, except at /v1/responses, and the connection closes", async () => {
   const { url } = await start();
-  for (const path of ["/v1/responses", "/v1/realtime?model=x", "/"]) {
-    const { socket, received, ended } = await connection(url);
+  for (const path of ["/v1/models", "/v1/realtime?model=x", "/"]) {
+    const { socket, received, ended } = await openConnection(url);
     socket.write(
       `GET ${path} HTTP/1.1\r\nhost: localhost\r\nconnection: Upgrade\r\nupgrade: websocket\r\nsec-websocket-version: 13\r\nsec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n`,
     );
     await ended;
     expect(received()).toMatch(/^HTTP\/1.1 426 Upgrade Required\r\n/);
-    expect(parsed(received()).body.error).toMatchObject({ code: "upgrade_not_supported" });
+    expect(parseRawReply(received()).body.error).toMatchObject({ code: "upgrade_not_supported" });
   }
 });
 
-test("an offer of HTTP/2, as curl and Java make it, is answered in HTTP/1.1", async () => {
+test("an HTTP/2 upgrade request, as sent by curl and Java, is answered with HTTP/1.1", async () => {
   const { url } = await start();
-  const { socket, received } = await connection(url);
+  const { socket, received } = await openConnection(url);
   socket.write(
     "GET /healthz HTTP/1.1\r\nhost: localhost\r\nconnection: Upgrade, HTTP2-Settings\r\nupgrade: h2c\r\nhttp2-settings: AAMAAABkAAQAoAAAAAIAAAAA\r\n\r\n",
   );
-  await until("an answer", () => received().includes("\r\n\r\n"));
+  await waitUntil("an answer", () => received().includes("\r\n\r\n"));
   expect(received()).toMatch(/^HTTP\/1.1 200 OK\r\n/);
   socket.destroy();
 });
@@ -136,7 +137,7 @@ describe("the OpenAPI document", () => {
     responses: Record<string, { description: string }>;
   }
 
-  test("is one of version 3.1 that lists every route, each once and with its answer", async () => {
+  test("has version 3.1 and lists every route once with its replies", async () => {
     const { url } = await start();
     const document = (await (await fetch(`${url}/openapi.json`)).json()) as {
       openapi: string;
@@ -152,10 +153,10 @@ describe("the OpenAPI document", () => {
       version: expect.any(String) as string,
     });
     expect(document.servers).toEqual([{ url }]);
-    const listed = Object.entries(document.paths).flatMap(([path, methods]) =>
+    const documentedRoutes = Object.entries(document.paths).flatMap(([path, methods]) =>
       Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
     );
-    expect(listed.toSorted()).toEqual(
+    expect(documentedRoutes.toSorted()).toEqual(
       routes.map(({ method, path }) => `${method} ${path}`).toSorted(),
     );
     const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
@@ -167,12 +168,12 @@ describe("the OpenAPI document", () => {
       expect(operation.operationId).toMatch(/^\w+$/);
       const success = Object.keys(operation.responses).find((status) => status.startsWith("2"));
       expect(operation.responses[success ?? ""]?.description).toBeTruthy();
-      const hasBody = method === "post" && path !== "/api/chats/{chat}/restore";
+      const hasBody = method === "post" && !postsWithoutBody.has(path);
       expect([path, operation.requestBody !== undefined]).toEqual([path, hasBody]);
-      const named = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
+      const pathParams = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
       expect(
         operation.parameters.filter((each) => each.in === "path").map(({ name }) => name),
-      ).toEqual(named);
+      ).toEqual(pathParams);
     }
     for (const scheme of document.security.flatMap((each) => Object.keys(each)))
       expect(document.components.securitySchemes).toHaveProperty(scheme);
@@ -180,8 +181,8 @@ describe("the OpenAPI document", () => {
       expect(document.components.schemas).toHaveProperty(String(name));
   });
 
-  test("describes what the routes do: those without security need no token, all others do", async () => {
-    const gateway = await aGateway(
+  test("matches the routes: those without security need no token, all others do", async () => {
+    const gateway = await testGateway(
       `[server]\nport = 0\ndemo = true\ntokens = ["token-0123456789"]\n`,
     );
     const document = (await (await fetch(`${gateway.url}/openapi.json`)).json()) as {
@@ -190,19 +191,19 @@ describe("the OpenAPI document", () => {
     for (const [path, methods] of Object.entries(document.paths))
       for (const [method, { security }] of Object.entries(methods)) {
         const address = gateway.url + path.replace("{model}", "x");
-        const { status } = await ask(address, { method: method.toUpperCase() });
+        const { status } = await sendRawRequest(address, { method: method.toUpperCase() });
         expect([path, method, status === 401]).toEqual([path, method, security === undefined]);
       }
   });
 });
 
-describe("the page", () => {
-  test("says how to connect Codex and any other client, at this address", async () => {
+describe("the home page", () => {
+  test("shows how to connect Codex and any other client, with this URL", async () => {
     const { url } = await start();
     const response = await fetch(url);
     expect(response.headers.get("content-type")).toBe("text/html; charset=utf-8");
     const page = await response.text();
-    for (const words of [
+    for (const text of [
       'model_provider = "deltawire"',
       "[model_providers.deltawire]",
       `base_url = "${url}/v1"`,
@@ -211,10 +212,10 @@ describe("the page", () => {
       `curl ${url}/v1/chat/completions`,
       "POST /v1/responses",
     ])
-      expect(page).toContain(words);
+      expect(page).toContain(text);
   });
 
-  test("asks nothing of anybody else, runs no script, and cannot be framed", async () => {
+  test("makes no external requests, runs no script, and cannot be framed", async () => {
     const { url } = await start();
     const response = await fetch(url);
     const page = await response.text();
@@ -226,8 +227,8 @@ describe("the page", () => {
     expect(response.headers.get("x-content-type-options")).toBe("nosniff");
   });
 
-  test("shows names as text, whatever is in them", async () => {
-    const gateway = await aGateway(
+  test("escapes names", async () => {
+    const gateway = await testGateway(
       `[models]\n'<b onclick="x">' = "up/m"\n${upstreamToml("up", "http://127.0.0.1:9/v1", { models: ["<script>"] })}`,
     );
     const page = await (await fetch(gateway.url)).text();
@@ -235,8 +236,8 @@ describe("the page", () => {
   });
 });
 
-describe("the models", () => {
-  test("are OpenAI's list and Codex's catalogue in one object", async () => {
+describe("the model list", () => {
+  test("is OpenAI's list and Codex's catalog in one object", async () => {
     const { url } = await start();
     const list = (await (await fetch(`${url}/v1/models`)).json()) as {
       object: string;
@@ -273,7 +274,7 @@ describe("the models", () => {
     expect(list.models.map(({ slug }) => slug)).toContain("fast");
   });
 
-  test("are found one by one, by names with slashes, written out or escaped", async () => {
+  test("has a route for each model; slashes in names may be escaped or not", async () => {
     const { url } = await start();
     for (const path of ["fast", "up/vendor/small", "up%2Fvendor%2Fsmall", "large"]) {
       const response = await fetch(`${url}/v1/models/${path}`);
@@ -285,26 +286,26 @@ describe("the models", () => {
     }
     const missing = await fetch(`${url}/v1/models/nothing`);
     expect(missing.status).toBe(404);
-    expect(await failureOf(missing)).toMatchObject({ code: "model_not_found", param: "model" });
+    expect(await readError(missing)).toMatchObject({ code: "model_not_found", param: "model" });
   });
 
-  test("of an upstream that does not answer keep nobody waiting for long", async () => {
-    const silent = await anUpstream(() => undefined, { listModels: () => undefined });
-    const gateway = await aGateway(
+  test("is not delayed for long by an upstream that does not respond", async () => {
+    const silent = await testUpstream(() => undefined, { listModels: () => undefined });
+    const gateway = await testGateway(
       `${upstreamToml("silent", silent.url)}${upstreamToml("up", "http://127.0.0.1:9/v1", { models: ["m"] })}`,
     );
-    const began = performance.now();
+    const startedAt = performance.now();
     const list = (await (await fetch(`${gateway.url}/v1/models`)).json()) as {
       data: { id: string }[];
     };
-    // The list of an upstream has ten seconds.
-    expect(performance.now() - began).toBeLessThan(5000);
+    // Listing the models of an upstream may take ten seconds.
+    expect(performance.now() - startedAt).toBeLessThan(5000);
     expect(list.data.map(({ id }) => id)).toContain("up/m");
   });
 });
 
-test("health, readiness and upstreams are told", async () => {
-  const { gateway } = await scene((_request, response) => says(response, "x"));
+test("health, readiness and upstreams are reported", async () => {
+  const { gateway } = await gatewayFixture((_request, response) => streamText(response, "x"));
   const read = async (path: string): Promise<unknown> => (await fetch(gateway.url + path)).json();
   expect(await read("/healthz")).toEqual({ status: "ok", version: expect.any(String) as string });
   expect(await read("/readyz")).toEqual({ status: "ready" });

@@ -8,12 +8,12 @@ import {
 import type { AddressInfo } from "node:net";
 import type { JsonObject } from "@deltawire/wire";
 
-/** A request as the upstream got it. */
-export interface Received {
+/** A request as the upstream received it. */
+export interface ReceivedRequest {
   method: string;
   path: string;
   headers: IncomingHttpHeaders;
-  /** Parsed where it is JSON. */
+  /** Parsed if it is JSON. */
   body: JsonObject;
   bytes: Buffer;
   /** Resolves when the connection of this request has closed. */
@@ -23,43 +23,46 @@ export interface Received {
 export interface ScriptedUpstream {
   /** `http://127.0.0.1:PORT/v1` */
   url: string;
-  requests: Received[];
-  /** How many requests have begun to come, and how many of them are still open. */
-  begun(): number;
-  open(): number;
+  requests: ReceivedRequest[];
+  /** Number of requests so far, and of those that are still open. */
+  startedCount(): number;
+  openCount(): number;
   close(): Promise<void>;
 }
 
-export type Script = (request: Received, response: ServerResponse) => void | Promise<void>;
+export type UpstreamScript = (
+  request: ReceivedRequest,
+  response: ServerResponse,
+) => void | Promise<void>;
 
-/** The gateway asks by itself which models there are; that is no matter of the script. */
+/** The gateway lists the models on its own, which the script does not see. */
 const noModels = (response: ServerResponse): void =>
   void response.end('{"object":"list","data":[]}');
 
-export interface UpstreamOptions {
-  /** What it says to the question for its models. */
+export interface ScriptedUpstreamOptions {
+  /** The reply to a request for the models. */
   listModels?: (response: ServerResponse) => void;
-  /** No body is read before this. */
-  hold?: Promise<void>;
+  /** No body is read before this resolves. */
+  readAfter?: Promise<void>;
 }
 
-/** A server on loopback that does what a test says. */
+/** A server on loopback that follows a script. */
 export async function scriptedUpstream(
-  script: Script,
-  { listModels = noModels, hold }: UpstreamOptions = {},
+  script: UpstreamScript,
+  { listModels = noModels, readAfter }: ScriptedUpstreamOptions = {},
 ): Promise<ScriptedUpstream> {
-  const requests: Received[] = [];
+  const requests: ReceivedRequest[] = [];
   let [begun, open] = [0, 0];
   const server = createServer((request, response) => {
     if (request.method === "GET") return listModels(response);
     begun += 1;
     open += 1;
     response.on("close", () => (open -= 1));
-    const gone = (): undefined => undefined;
-    void receive(request, response, hold).then((received) => {
+    const ignore = (): undefined => undefined;
+    void receive(request, response, readAfter).then((received) => {
       requests.push(received);
       return script(received, response);
-    }, gone);
+    }, ignore);
   });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -67,8 +70,8 @@ export async function scriptedUpstream(
   return {
     url: `http://127.0.0.1:${port}/v1`,
     requests,
-    begun: () => begun,
-    open: () => open,
+    startedCount: () => begun,
+    openCount: () => open,
     async close() {
       server.closeAllConnections();
       server.close();
@@ -80,30 +83,30 @@ export async function scriptedUpstream(
 async function receive(
   request: IncomingMessage,
   response: ServerResponse,
-  hold: Promise<void> | undefined,
-): Promise<Received> {
+  readAfter: Promise<void> | undefined,
+): Promise<ReceivedRequest> {
   const closed = new Promise<void>((resolve) => response.on("close", resolve));
-  await hold;
-  const pieces: Buffer[] = [];
-  for await (const piece of request) pieces.push(piece as Buffer);
-  const bytes = Buffer.concat(pieces);
+  await readAfter;
+  const chunks: Buffer[] = [];
+  for await (const piece of request) chunks.push(piece as Buffer);
+  const bytes = Buffer.concat(chunks);
   const isJson = bytes.subarray(0, 1).toString() === "{";
   const body = (isJson ? JSON.parse(bytes.toString("utf8")) : {}) as JsonObject;
   const { method = "", url = "", headers } = request;
   return { method, path: url, headers, body, bytes, closed };
 }
 
-/** Begins a reply in events. */
+/** Starts a stream of events. */
 export function beginStream(response: ServerResponse): void {
   if (!response.headersSent) response.writeHead(200, { "content-type": "text/event-stream" });
 }
 
-export function event(data: unknown): string {
+export function formatEvent(data: unknown): string {
   return `data: ${typeof data === "string" ? data : JSON.stringify(data)}\n\n`;
 }
 
 /** A chunk of a Chat stream. */
-export function chunk(delta: JsonObject, finish: string | null = null): JsonObject {
+export function chatChunk(delta: JsonObject, finish: string | null = null): JsonObject {
   return {
     id: "chatcmpl-1",
     object: "chat.completion.chunk",
@@ -113,21 +116,21 @@ export function chunk(delta: JsonObject, finish: string | null = null): JsonObje
   };
 }
 
-/** A whole Chat stream that says this. */
-export function says(response: ServerResponse, ...words: string[]): void {
+/** Sends a complete Chat stream with this text. */
+export function streamText(response: ServerResponse, ...words: string[]): void {
   beginStream(response);
-  for (const word of words) response.write(event(chunk({ content: word })));
-  response.write(event(chunk({}, "stop")));
+  for (const word of words) response.write(formatEvent(chatChunk({ content: word })));
+  response.write(formatEvent(chatChunk({}, "stop")));
   const usage = {
     prompt_tokens: 10,
     completion_tokens: words.length,
     total_tokens: 10 + words.length,
   };
-  response.write(event({ ...chunk({}), choices: [], usage }));
-  response.end(event("[DONE]"));
+  response.write(formatEvent({ ...chatChunk({}), choices: [], usage }));
+  response.end(formatEvent("[DONE]"));
 }
 
-export function refuse(
+export function sendError(
   response: ServerResponse,
   status: number,
   error: unknown,

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { ask } from "./raw-http.ts";
-import { upstreamToml } from "./running-gateway.ts";
-import { aGateway, anUpstream, hello, helloChat, scene } from "./scene.ts";
-import { refuse, says } from "./scripted-upstream.ts";
+import { sendRawRequest } from "./raw-http.ts";
+import { upstreamToml } from "./test-gateway.ts";
+import { testGateway, testUpstream, hello, helloChat, gatewayFixture } from "./gateway-fixture.ts";
+import { sendError, streamText } from "./scripted-upstream.ts";
 
 const secure = `[server]
 port = 0
@@ -20,10 +20,13 @@ const closedRoutes = [
 ];
 
 describe("keys", () => {
-  test("of the client never go upstream, whatever header they come in; the upstream's own does", async () => {
-    const { gateway, upstream } = await scene((_request, response) => says(response, "fine"), {
-      upstream: { api_key: "key-of-the-upstream" },
-    });
+  test("of clients never go upstream, in any header; the upstream's own key does", async () => {
+    const { gateway, upstream } = await gatewayFixture(
+      (_request, response) => streamText(response, "fine"),
+      {
+        upstream: { api_key: "key-of-the-upstream" },
+      },
+    );
     for (const headers of [
       { authorization: "Bearer bearer-of-somebody" },
       { authorization: "Basic dXNlcjpwYXNz" },
@@ -38,11 +41,14 @@ describe("keys", () => {
     }
   });
 
-  test("go in the header that the upstream wants, beside its own headers and parameters", async () => {
-    const { gateway, upstream } = await scene((_request, response) => says(response, "fine"), {
-      upstream: { api_key: "key-of-the-upstream", api_key_header: "api-key" },
-      toml: '[upstreams.up.headers]\nx-team = "blue-team"\n[upstreams.up.query]\napi-version = "7"\n',
-    });
+  test("go in the header that the upstream expects, next to its own headers and parameters", async () => {
+    const { gateway, upstream } = await gatewayFixture(
+      (_request, response) => streamText(response, "fine"),
+      {
+        upstream: { api_key: "key-of-the-upstream", api_key_header: "api-key" },
+        toml: '[upstreams.up.headers]\nx-team = "blue-team"\n[upstreams.up.query]\napi-version = "7"\n',
+      },
+    );
     await gateway.post("/responses", hello, { headers: { "api-key": "key-of-somebody" } });
     expect(upstream.requests[0]).toMatchObject({
       path: "/v1/chat/completions?api-version=7",
@@ -51,12 +57,12 @@ describe("keys", () => {
     expect(upstream.requests[0]?.headers.authorization).toBeUndefined();
   });
 
-  test("go to their own upstream only", async () => {
+  test("go only to their own upstream", async () => {
     const [a, b] = [
-      await anUpstream((_request, response) => refuse(response, 503, { message: "down" })),
-      await anUpstream((_request, response) => says(response, "fine")),
+      await testUpstream((_request, response) => sendError(response, 503, { message: "down" })),
+      await testUpstream((_request, response) => streamText(response, "fine")),
     ];
-    const gateway = await aGateway(
+    const gateway = await testGateway(
       `[models]\nbest = ["a/x", "b/y"]\n${upstreamToml("a", a.url, { api_key: "key-of-upstream-a", retries: 0 })}${upstreamToml("b", b.url, { api_key: "key-of-upstream-b" })}`,
     );
     expect((await gateway.post("/responses", { ...hello, model: "best" })).status).toBe(200);
@@ -69,10 +75,10 @@ describe("keys", () => {
   });
 
   test.each([301, 302, 303, 307, 308])(
-    "never follow a %i to another server, nor does the request",
+    "do not follow a %i to another server, nor does the request",
     async (status) => {
-      const other = await anUpstream((_request, response) => says(response, "caught"));
-      const { gateway } = await scene((_request, response) => {
+      const other = await testUpstream((_request, response) => streamText(response, "caught"));
+      const { gateway } = await gatewayFixture((_request, response) => {
         response.writeHead(status, { location: `${other.url}/chat/completions` });
         response.end();
       });
@@ -89,9 +95,11 @@ describe("keys", () => {
     },
   );
 
-  test("go where the configuration says, whatever a request says", async () => {
-    const other = await anUpstream((_request, response) => says(response, "caught"));
-    const { gateway, upstream } = await scene((_request, response) => says(response, "fine"));
+  test("go where the configuration says, whatever a request contains", async () => {
+    const other = await testUpstream((_request, response) => streamText(response, "caught"));
+    const { gateway, upstream } = await gatewayFixture((_request, response) =>
+      streamText(response, "fine"),
+    );
     const odd = {
       base_url: other.url,
       baseUrl: other.url,
@@ -118,11 +126,11 @@ describe("keys", () => {
 
 describe("the Host of a request", () => {
   const start = () =>
-    aGateway(`[server]\nport = 0\nallowed_hosts = ["gateway.lan"]\ndemo = true\n`);
+    testGateway(`[server]\nport = 0\nallowed_hosts = ["gateway.lan"]\ndemo = true\n`);
   const statusFor = async (url: string, host: string, path = "/v1/models"): Promise<number> =>
-    (await ask(url + path, { method: "GET", headers: { host } })).status;
+    (await sendRawRequest(url + path, { method: "GET", headers: { host } })).status;
 
-  test("must be a name of this machine, or one that is configured", async () => {
+  test("must be a name of this machine or a configured one", async () => {
     const { url } = await start();
     for (const host of ["127.0.0.1", "localhost", "LOCALHOST:4141", "[::1]:80", "gateway.lan:4141"])
       expect([host, await statusFor(url, host)]).toEqual([host, 200]);
@@ -139,11 +147,11 @@ describe("the Host of a request", () => {
       expect([host, await statusFor(url, host)]).toEqual([host, 403]);
   });
 
-  test("is checked before anything else, on open routes too", async () => {
+  test("is checked before anything else, on public routes too", async () => {
     const { url } = await start();
     for (const path of [...openRoutes, "/v1/nowhere"])
       expect(await statusFor(url, "evil.example", path)).toBe(403);
-    const { text } = await ask(`${url}/v1/models`, {
+    const { text } = await sendRawRequest(`${url}/v1/models`, {
       method: "GET",
       headers: { host: "evil.example" },
     });
@@ -154,8 +162,10 @@ describe("the Host of a request", () => {
 });
 
 describe("a web page", () => {
-  test("of any other origin is refused, and gets no header that would let it read", async () => {
-    const { gateway, upstream } = await scene((_request, response) => says(response, "fine"));
+  test("of any other origin is rejected, and gets no header that would let it read the reply", async () => {
+    const { gateway, upstream } = await gatewayFixture((_request, response) =>
+      streamText(response, "fine"),
+    );
     for (const origin of ["https://evil.example", "null", "http://127.0.0.1:1", "file://"])
       for (const [method, path] of [
         ["GET", "/v1/models"],
@@ -163,7 +173,7 @@ describe("a web page", () => {
         ["OPTIONS", "/v1/responses"],
         ["GET", "/healthz"],
       ] as const) {
-        const { status, headers } = await ask(gateway.url + path, {
+        const { status, headers } = await sendRawRequest(gateway.url + path, {
           method,
           headers: { origin, "content-type": "text/plain" },
           ...(method === "POST" ? { body: JSON.stringify(hello) } : {}),
@@ -175,14 +185,14 @@ describe("a web page", () => {
   });
 
   test("of this gateway's own origin is served", async () => {
-    const { gateway } = await scene((_request, response) => says(response, "fine"));
+    const { gateway } = await gatewayFixture((_request, response) => streamText(response, "fine"));
     const headers = { origin: gateway.url };
     expect((await gateway.post("/responses", hello, { headers })).status).toBe(200);
   });
 
-  test("of a configured origin may ask first, then ask, and read the answer and its failure", async () => {
+  test("of a configured origin may send a preflight and requests, and read replies and errors", async () => {
     const origin = "https://chat.example.org";
-    const { gateway } = await scene((_request, response) => says(response, "fine"), {
+    const { gateway } = await gatewayFixture((_request, response) => streamText(response, "fine"), {
       toml: `[server]\nport = 0\ncors_origins = ["${origin}"]\n`,
     });
     const preflight = await fetch(`${gateway.url}/v1/responses`, {
@@ -217,16 +227,19 @@ describe("a web page", () => {
   });
 });
 
-describe("where tokens are set,", () => {
+describe("with tokens configured,", () => {
   const start = async () => {
-    const upstream = await anUpstream((_request, response) => says(response, "fine"));
-    const gateway = await aGateway(secure + upstreamToml("up", upstream.url, { models: ["m"] }), {
-      env,
-    });
+    const upstream = await testUpstream((_request, response) => streamText(response, "fine"));
+    const gateway = await testGateway(
+      secure + upstreamToml("up", upstream.url, { models: ["m"] }),
+      {
+        env,
+      },
+    );
     return { upstream, gateway };
   };
 
-  test("every one of them opens the door, as a bearer or as an api-key", async () => {
+  test("each of them is accepted, as a bearer token or api-key", async () => {
     const { gateway } = await start();
     for (const headers of [
       { authorization: "Bearer token-one-0123456789" },
@@ -236,7 +249,7 @@ describe("where tokens are set,", () => {
       expect((await gateway.post("/responses", hello, { headers })).status).toBe(200);
   });
 
-  test("anything else is a 401 in OpenAI's shape that says how, and nobody is asked", async () => {
+  test("anything else is a 401 in OpenAI's format that says how, and sends no request upstream", async () => {
     const { gateway, upstream } = await start();
     for (const headers of [
       {},
@@ -254,7 +267,7 @@ describe("where tokens are set,", () => {
         status,
         headers: replied,
         text,
-      } = await ask(`${gateway.url}/v1/responses`, {
+      } = await sendRawRequest(`${gateway.url}/v1/responses`, {
         headers,
         body: JSON.stringify(hello),
       });
@@ -271,7 +284,7 @@ describe("where tokens are set,", () => {
     expect(upstream.requests).toEqual([]);
   });
 
-  test("only the open routes need none", async () => {
+  test("only public routes need none", async () => {
     const { gateway } = await start();
     for (const path of openRoutes)
       expect([path, (await fetch(gateway.url + path)).status]).toEqual([path, 200]);
@@ -281,7 +294,7 @@ describe("where tokens are set,", () => {
     expect(forgotten.status).toBe(401);
   });
 
-  test("a token in the address counts for nothing", async () => {
+  test("a token in the URL is ignored", async () => {
     const { gateway } = await start();
     for (const name of ["api_key", "key", "token", "access_token"]) {
       const address = `${gateway.url}/v1/models?${name}=token-one-0123456789`;

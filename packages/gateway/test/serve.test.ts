@@ -2,18 +2,18 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test, vi } from "vitest";
 import { version } from "../src/version.ts";
-import { deltawire, temporaryFolder } from "./deltawire-process.ts";
-import { upstreamToml } from "./running-gateway.ts";
-import { anUpstream, helloChat } from "./scene.ts";
-import { says } from "./scripted-upstream.ts";
+import { startDeltawire, temporaryFolder } from "./deltawire-process.ts";
+import { upstreamToml } from "./test-gateway.ts";
+import { testUpstream, helloChat } from "./gateway-fixture.ts";
+import { streamText } from "./scripted-upstream.ts";
 
-// Processes are started, and the machine may be busy.
+// Processes are started, which takes long on a busy machine.
 vi.setConfig({ testTimeout: 90_000 });
 
 describe("serve, as a process,", () => {
-  test("greets with the address and the next step, in plain text where nobody watches", async () => {
+  test("prints its URL and the next step, without colors if it is not a terminal", async () => {
     const cwd = temporaryFolder();
-    const gateway = deltawire(["--port", "0"], { cwd });
+    const gateway = startDeltawire(["--port", "0"], { cwd });
     const url = await gateway.url;
     expect((await fetch(`${url}/healthz`)).status).toBe(200);
     expect((await fetch(url)).status).toBe(200);
@@ -41,11 +41,11 @@ describe("serve, as a process,", () => {
     ]);
   });
 
-  test("says it all in one line of JSON for programs, and nothing else on standard output", async () => {
+  test("prints one line of JSON for programs, and nothing else on standard output", async () => {
     const cwd = temporaryFolder(
       `[models]\nfast = "up/m"\n[agents.helper]\nmodel = "fast"\n${upstreamToml("up", "http://127.0.0.1:9/v1", { api_key: "env:NOT_SET" })}`,
     );
-    const gateway = deltawire(["serve", "--json", "--port=0"], { cwd });
+    const gateway = startDeltawire(["serve", "--json", "--port=0"], { cwd });
     const url = await gateway.url;
     gateway.child.kill("SIGINT");
     expect(await gateway.ended).toBe(0);
@@ -60,10 +60,10 @@ describe("serve, as a process,", () => {
     expect(gateway.stderr()).toMatch(/warning: .*NOT_SET/);
   });
 
-  test("greets with its agents, where there are some", async () => {
+  test("prints its agents, if there are any", async () => {
     const agents =
       '[agents.reviewer]\nmodel = "demo/clean"\n[agents.helper]\nmodel = "demo/clean"\n';
-    const gateway = deltawire(["--port", "0"], { cwd: temporaryFolder(agents) });
+    const gateway = startDeltawire(["--port", "0"], { cwd: temporaryFolder(agents) });
     const list = (await (await fetch(`${await gateway.url}/v1/models`)).json()) as {
       data: { id: string; owned_by: string }[];
     };
@@ -72,15 +72,15 @@ describe("serve, as a process,", () => {
     expect(gateway.stdout()).toMatch(/^  agents {5}reviewer, helper$/m);
     expect(gateway.stdout()).toMatch(/^  tasks {6}http:.*\/api\/tasks$/m);
     expect(gateway.stdout()).toMatch(/^  chats {6}http:.*\/api\/chats$/m);
-    expect(gateway.stdout()).toMatch(/^  kept {7}in .*deltawire\.db$/m);
+    expect(gateway.stdout()).toMatch(/^  store {6}.*deltawire\.db$/m);
     const owned = list.data.filter(({ owned_by: owner }) => owner === "deltawire-agent");
     expect(owned.map(({ id }) => id)).toEqual(["reviewer", "helper"]);
   });
 
-  test("takes an upstream from the command line, and its key from the variable that is named", async () => {
-    const upstream = await anUpstream((_request, response) => says(response, "fine"));
+  test("uses an upstream from the command line, with its key from the named variable", async () => {
+    const upstream = await testUpstream((_request, response) => streamText(response, "fine"));
     const cwd = temporaryFolder();
-    const gateway = deltawire(
+    const gateway = startDeltawire(
       ["--upstream", upstream.url, "--api-key-env", "MY_KEY", "--port", "0"],
       { cwd, env: { MY_KEY: "key-from-the-environment" } },
     );
@@ -97,10 +97,10 @@ describe("serve, as a process,", () => {
     expect(gateway.stdout() + gateway.stderr()).not.toContain("key-from-the-environment");
   });
 
-  test("ends with 2 for a configuration that is wrong, before it listens", async () => {
+  test("exits with 2 if the configuration is invalid, before it listens", async () => {
     const cwd = temporaryFolder();
     writeFileSync(join(cwd, "wrong.toml"), "[server]\nport = 'x'\n");
-    const gateway = deltawire(["--config", "wrong.toml"], { cwd });
+    const gateway = startDeltawire(["--config", "wrong.toml"], { cwd });
     expect(await gateway.ended).toBe(2);
     expect(gateway.stderr()).toMatch(/wrong\.toml:2:/);
     expect(gateway.stdout()).toBe("");

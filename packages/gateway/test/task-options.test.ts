@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { scene, until } from "./scene.ts";
-import { says } from "./scripted-upstream.ts";
+import { gatewayFixture, waitUntil } from "./gateway-fixture.ts";
+import { streamText } from "./scripted-upstream.ts";
 
-/* Options of tasks, by the requests that came to an upstream. */
+/* Options of tasks, as received by an upstream. */
 
 const toml = `
 [agents.helper]
@@ -11,30 +11,33 @@ instructions = "Help."
 options = { temperature = 0.2, top_k = 5, metadata = { a = "1" } }
 `;
 
-async function sentFor(body: object) {
-  const { gateway, upstream } = await scene((_request, response) => says(response, "Yes."), {
-    upstream: { models: ["m"] },
-    toml,
-  });
+async function runAndGetRequest(body: object) {
+  const { gateway, upstream } = await gatewayFixture(
+    (_request, response) => streamText(response, "Yes."),
+    {
+      upstream: { models: ["m"] },
+      toml,
+    },
+  );
   const reply = await fetch(`${gateway.url}/api/tasks`, {
     method: "POST",
     headers: { "content-type": "application/json" },
     body: JSON.stringify({ input: "Go", ...body }),
   });
   expect(reply.status).toBe(201);
-  await until("the upstream is asked", () => upstream.requests.length > 0);
+  await waitUntil("the upstream gets the request", () => upstream.requests.length > 0);
   return upstream.requests[0]?.body;
 }
 
 describe("a task", () => {
-  test("of a configured agent is asked with the options of the agent", async () => {
-    const body = await sentFor({ agent: "helper" });
+  test("of a configured agent sends the options of the agent", async () => {
+    const body = await runAndGetRequest({ agent: "helper" });
     expect(body).toMatchObject({ temperature: 0.2, top_k: 5, metadata: { a: "1" } });
   });
 
-  test("has options of its own over those of the agent, and null takes one out", async () => {
+  test("has options that override those of the agent, and null removes one", async () => {
     const options = { temperature: 0.9, top_k: null, metadata: { b: "2" }, enable_thinking: true };
-    const body = await sentFor({ agent: "helper", options });
+    const body = await runAndGetRequest({ agent: "helper", options });
     expect(body).toMatchObject({
       temperature: 0.9,
       metadata: { a: "1", b: "2" },
@@ -43,8 +46,8 @@ describe("a task", () => {
     expect(body).not.toHaveProperty("top_k");
   });
 
-  test("of a model has the options of its request", async () => {
-    const body = await sentFor({ model: "up/m", options: { max_output_tokens: 9 } });
+  test("of a model sends the options of its request", async () => {
+    const body = await runAndGetRequest({ model: "up/m", options: { max_output_tokens: 9 } });
     expect(body).toMatchObject({ max_tokens: 9 });
   });
 });

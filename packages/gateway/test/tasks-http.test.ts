@@ -1,23 +1,23 @@
 import { createHash } from "node:crypto";
 import type { TaskView } from "@deltawire/tasks";
 import { describe, expect, test } from "vitest";
-import { routeOf } from "../src/http/routes.ts";
-import { infoOf } from "./staged-tasks.ts";
-import { stage, Stream, type Stage } from "./task-stage.ts";
-import { pause, until } from "./scene.ts";
+import { matchRoute } from "../src/http/routes.ts";
+import { createTaskInfo } from "./scripted-tasks.ts";
+import { taskServerFixture, TestStream, type TaskServerFixture } from "./task-server-fixture.ts";
+import { sleep, waitUntil } from "./gateway-fixture.ts";
 
 interface Failure {
   error: { code: string; param: string | null; message: string };
   [beside: string]: unknown;
 }
 
-const failureOf = async (response: Response): Promise<[number, string, string | null]> => {
+const readError = async (response: Response): Promise<[number, string, string | null]> => {
   const { error } = (await response.json()) as Failure;
   return [response.status, error.code, error.param];
 };
 const go = { model: "m", input: "Go" };
 
-describe("the way to a handler", () => {
+describe("the handler of a task route", () => {
   test.each([
     ["GET", "/api/tasks", "tasks", ""],
     ["POST", "/api/tasks/", "start task", ""],
@@ -30,8 +30,8 @@ describe("the way to a handler", () => {
     ["POST", "/api/approvals/appr_1", "decide approval", "appr_1"],
     ["GET", "/v1/models/up/vendor/small", "model", "up/vendor/small"],
     ["GET", "/v1/models/a/events", "model", "a/events"],
-  ])("%s %s", (method, path, name, rest) => {
-    expect(routeOf(method, path)).toMatchObject({ is: "route", name, rest });
+  ])("for %s %s is %j", (method, path, name, pathParam) => {
+    expect(matchRoute(method, path)).toMatchObject({ type: "route", name, pathParam });
   });
 
   test.each([
@@ -39,24 +39,24 @@ describe("the way to a handler", () => {
     "/api/tasks//events",
     "/api/tasks/a/events/b",
     "/api/approvals/a/b",
-  ])("there is none for %s", (path) => expect(routeOf("GET", path).is).toBe("unknown"));
+  ])("is not found for %s", (path) => expect(matchRoute("GET", path).type).toBe("unknown"));
 
-  test("names the method that is right", () => {
-    expect(routeOf("DELETE", "/api/tasks")).toEqual({
-      is: "wrong method",
+  test("is not found for a wrong method, but the allowed methods are", () => {
+    expect(matchRoute("DELETE", "/api/tasks")).toEqual({
+      type: "wrong_method",
       allowed: ["POST", "GET"],
     });
-    expect(routeOf("GET", "/api/tasks/a/cancel")).toEqual({
-      is: "wrong method",
+    expect(matchRoute("GET", "/api/tasks/a/cancel")).toEqual({
+      type: "wrong_method",
       allowed: ["POST"],
     });
   });
 });
 
 describe("starting a task", () => {
-  test("answers with the task and its address", async () => {
-    const { url, tasks, post } = await stage();
-    const asked = {
+  test("returns the task and its location", async () => {
+    const { url, tasks, post } = await taskServerFixture();
+    const taskBody = {
       agent: "helper",
       input: [
         { type: "text", text: "What is this?" },
@@ -70,33 +70,33 @@ describe("starting a task", () => {
       options: { temperature: 0.2, top_k: 5, reasoning: { effort: "low" } },
       include: ["content"],
     };
-    const response = await post("/api/tasks", asked);
+    const response = await post("/api/tasks", taskBody);
     expect(response.status).toBe(201);
     const view = (await response.json()) as TaskView;
     expect(view).toMatchObject({ status: "working", output: [], references: [], approvals: [] });
     const address = response.headers.get("location");
     expect(address).toBe(`/api/tasks/${view.task_id}`);
     expect(await (await fetch(url + String(address))).json()).toEqual(view);
-    expect(tasks.started).toEqual([asked]);
+    expect(tasks.started).toEqual([taskBody]);
   });
 
-  test("answers with the events from the first on, if these are asked for; leaving is not stopping", async () => {
-    const { url, tasks } = await stage();
-    const stream = new Stream(`${url}/api/tasks`, {
+  test("returns all events if they are requested; disconnecting does not stop the task", async () => {
+    const { url, tasks } = await taskServerFixture();
+    const stream = new TestStream(`${url}/api/tasks`, {
       method: "POST",
       headers: { accept: "text/event-stream", "content-type": "application/json" },
       body: JSON.stringify(go),
     });
-    await stream.until("events", ({ types }) => types.length === 3);
+    await stream.waitUntil("events", ({ types }) => types.length === 3);
     expect([stream.status, stream.types]).toEqual([
       200,
       ["task.stream.opened", "task.created", "task.working"],
     ]);
     const taskId = stream.frames[1]?.event.task_id ?? "";
     expect(stream.headers["location"]).toBe(`/api/tasks/${taskId}`);
-    stream.leave();
-    await pause(10);
-    expect(tasks.of(taskId).kept.tasks[taskId]?.status).toBe("working");
+    stream.disconnect();
+    await sleep(10);
+    expect(tasks.get(taskId).storedTree.tasks[taskId]?.status).toBe("working");
   });
 
   const at = "input[1]";
@@ -107,44 +107,44 @@ describe("starting a task", () => {
   test.each<[string, unknown, string | null]>([
     ["neither agent nor model", { input: "x" }, "agent"],
     ["both", { agent: "a", model: "m", input: "x" }, "model"],
-    ["a model that is no name", { model: 7, input: "x" }, "model"],
+    ["a model that is not a string", { model: 7, input: "x" }, "model"],
     ["an empty name", { agent: " ", input: "x" }, "agent"],
     ["no input", { model: "m" }, "input"],
     ["an empty input", { model: "m", input: " " }, "input"],
     ["no parts", { model: "m", input: [] }, "input"],
     ["an unknown part", parts({ type: "video" }), `${at}.type`],
-    ["a part that is none", parts(null), at],
+    ["a part that is null", parts(null), at],
     ["a part without text", parts({ type: "text" }), `${at}.text`],
-    ["a picture without address", parts({ type: "image_url", image_url: "x" }), `${at}.image_url`],
+    ["an image without a URL", parts({ type: "image_url", image_url: "x" }), `${at}.image_url`],
     [
-      "a picture from this machine",
+      "an image with a file: URL",
       parts({ type: "image_url", image_url: { url: "file:///etc/passwd" } }),
       `${at}.image_url.url`,
     ],
-    ["a field that nobody knows", { ...go, limit: {} }, "limit"],
-    ["options that are no object", { ...go, options: [1] }, "options"],
+    ["an unknown field", { ...go, limit: {} }, "limit"],
+    ["options that are not an object", { ...go, options: [1] }, "options"],
     [
-      "an option of a wrong value",
+      "an option with a wrong value",
       { ...go, options: { temperature: "hot" } },
       "options.temperature",
     ],
     [
-      "a wrong value within",
+      "a nested option with a wrong value",
       { ...go, options: { reasoning: { effort: 3 } } },
       "options.reasoning.effort",
     ],
-    ["a misspelt option", { ...go, options: { temperatur: 1 } }, "options.temperatur"],
-    ["an option of the gateway", { ...go, options: { stream: false } }, "options.stream"],
-    ["a limit that nobody knows", { ...go, limits: { round: 3 } }, "limits.round"],
-    ["a limit of nothing", { ...go, limits: { rounds: 0 } }, "limits.rounds"],
-    ["half a round", { ...go, limits: { rounds: 1.5 } }, "limits.rounds"],
-    ["groups that are no list", { ...go, tool_groups: "time" }, "tool_groups"],
-    ["a group that is no name", { ...go, tool_groups: ["time", 1] }, "tool_groups[1]"],
-    ["something else to include", { ...go, include: ["all"] }, "include[0]"],
-    ["no object", [], null],
-  ])("with %s is refused by name", async (_what, body, param) => {
-    const { tasks, post } = await stage();
-    expect(await failureOf(await post("/api/tasks", body))).toEqual([
+    ["a misspelled option", { ...go, options: { temperatur: 1 } }, "options.temperatur"],
+    ["an option that the gateway sets", { ...go, options: { stream: false } }, "options.stream"],
+    ["an unknown limit", { ...go, limits: { round: 3 } }, "limits.round"],
+    ["a limit of zero", { ...go, limits: { rounds: 0 } }, "limits.rounds"],
+    ["a fractional limit", { ...go, limits: { rounds: 1.5 } }, "limits.rounds"],
+    ["tool groups that are not a list", { ...go, tool_groups: "time" }, "tool_groups"],
+    ["a tool group that is not a string", { ...go, tool_groups: ["time", 1] }, "tool_groups[1]"],
+    ["an unknown value of include", { ...go, include: ["all"] }, "include[0]"],
+    ["a body that is not an object", [], null],
+  ])("with %s is rejected with the field's name", async (_what, body, param) => {
+    const { tasks, post } = await taskServerFixture();
+    expect(await readError(await post("/api/tasks", body))).toEqual([
       400,
       "invalid_request",
       param,
@@ -153,45 +153,47 @@ describe("starting a task", () => {
   });
 
   test.each([
-    ["unknown_agent", 404, "unknown_agent", "agent"],
+    ["agent_not_found", 404, "agent_not_found", "agent"],
     ["unknown_model", 404, "model_not_found", "model"],
     ["unknown_tool_group", 400, "unknown_tool_group", "tool_groups"],
     ["closed", 503, "shutting_down", null],
     ["store_full", 503, "store_unavailable", null],
     ["something", 500, "internal_error", null],
-  ])("what the runtime calls %s is a %i", async (code, status, told, param) => {
-    const { tasks, post } = await stage();
+  ])("fails with the runtime's %s as a %i", async (code, status, expectedCode, param) => {
+    const { tasks, post } = await taskServerFixture();
     tasks.failure = Object.assign(new Error("it is so"), { code });
-    expect(await failureOf(await post("/api/tasks", go))).toEqual([status, told, param]);
+    expect(await readError(await post("/api/tasks", go))).toEqual([status, expectedCode, param]);
   });
 });
 
-describe("a key that makes a start safe to repeat", () => {
+describe("an Idempotency-Key for starting a task", () => {
   const key = { "idempotency-key": "k1" };
-  const idOf = async (response: Response): Promise<string> =>
+  const readTaskId = async (response: Response): Promise<string> =>
     ((await response.json()) as TaskView).task_id;
 
-  test("answers with the same task, also while the first is under way and after it has ended", async () => {
-    const { tasks, post } = await stage();
+  test("returns the same task, even while the first request runs and after the task has ended", async () => {
+    const { tasks, post } = await taskServerFixture();
     const replies = await Promise.all([1, 2, 3].map(() => post("/api/tasks", go, key)));
     expect(replies.map(({ status }) => status)).toEqual([201, 201, 201]);
-    const ids = await Promise.all(replies.map(idOf));
+    const ids = await Promise.all(replies.map(readTaskId));
     expect(new Set(ids).size).toBe(1);
     expect(tasks.started).toHaveLength(1);
     const replayed = replies.filter(({ headers }) => headers.get("idempotent-replayed") === "true");
     expect(replayed).toHaveLength(2);
 
-    await tasks.of(ids[0] ?? "").end();
-    const again = await post("/api/tasks", { input: "Go", model: "m" }, key);
-    expect([again.status, await idOf(again)]).toEqual([201, ids[0]]);
-    expect(await idOf(await post("/api/tasks", go, { "idempotency-key": "k2" }))).not.toBe(ids[0]);
+    await tasks.get(ids[0] ?? "").end();
+    const repeated = await post("/api/tasks", { input: "Go", model: "m" }, key);
+    expect([repeated.status, await readTaskId(repeated)]).toEqual([201, ids[0]]);
+    expect(await readTaskId(await post("/api/tasks", go, { "idempotency-key": "k2" }))).not.toBe(
+      ids[0],
+    );
     expect(tasks.started).toHaveLength(2);
   });
 
-  test("is refused with another body", async () => {
-    const { tasks, post } = await stage();
+  test("is rejected with another body", async () => {
+    const { tasks, post } = await taskServerFixture();
     await post("/api/tasks", go, key);
-    expect(await failureOf(await post("/api/tasks", { ...go, input: "Stop" }, key))).toEqual([
+    expect(await readError(await post("/api/tasks", { ...go, input: "Stop" }, key))).toEqual([
       409,
       "idempotency_conflict",
       "Idempotency-Key",
@@ -199,33 +201,33 @@ describe("a key that makes a start safe to repeat", () => {
     expect(tasks.started).toHaveLength(1);
   });
 
-  test("starts the very task that a first try could not", async () => {
-    const { tasks, post } = await stage();
+  test("starts the task that a first attempt could not start", async () => {
+    const { tasks, post } = await taskServerFixture();
     tasks.failure = Object.assign(new Error("full"), { code: "store_full" });
     expect((await post("/api/tasks", go, key)).status).toBe(503);
     tasks.failure = undefined;
-    const id = await idOf(await post("/api/tasks", go, key));
-    expect(await idOf(await post("/api/tasks", go, key))).toBe(id);
+    const id = await readTaskId(await post("/api/tasks", go, key));
+    expect(await readTaskId(await post("/api/tasks", go, key))).toBe(id);
     expect(tasks.started).toHaveLength(1);
   });
 
-  test("is a client's own", async () => {
+  test("is separate for each client", async () => {
     const toml = `[server]\nport = 0\ndemo = true\n[clients.ann]\ntoken = "token-of-ann-0123"\n[clients.bob]\ntoken = "token-of-bob-0123"\n`;
-    const { post } = await stage({ toml });
+    const { post } = await taskServerFixture({ toml });
     const of = (name: string): Promise<Response> =>
       post("/api/tasks", go, { ...key, authorization: `Bearer token-of-${name}-0123` });
     const [ann, bob, none] = [await of("ann"), await of("bob"), await post("/api/tasks", go, key)];
-    expect(await idOf(ann)).not.toBe(await idOf(bob));
+    expect(await readTaskId(ann)).not.toBe(await readTaskId(bob));
     expect(none.status).toBe(401);
   });
 });
 
-test("the list has the newest first, in pages, by session and by status", async () => {
-  const { url, tasks } = await stage();
+test("the list has the newest tasks first, in pages, by session and by status", async () => {
+  const { url, tasks } = await taskServerFixture();
   const ids: string[] = [];
   for (const session_id of ["a", "b", "a", "b", "a"])
     ids.unshift(await tasks.start({ ...go, session_id }));
-  await tasks.of(ids[1] ?? "").end();
+  await tasks.get(ids[1] ?? "").end();
   interface Page {
     data: { task_id: string }[];
     has_more: boolean;
@@ -233,21 +235,21 @@ test("the list has the newest first, in pages, by session and by status", async 
   }
   const list = async (query: string): Promise<Page> =>
     (await (await fetch(`${url}/api/tasks${query}`)).json()) as Page;
-  const idsOf = async (query: string): Promise<string[]> =>
+  const listIds = async (query: string): Promise<string[]> =>
     (await list(query)).data.map(({ task_id }) => task_id);
-  expect(await idsOf("")).toEqual(ids);
+  expect(await listIds("")).toEqual(ids);
   const first = await list("?limit=2");
   expect([first.has_more, first.next_before]).toEqual([true, ids[1]]);
-  expect(await idsOf(`?limit=2&before=${first.next_before}`)).toEqual(ids.slice(2, 4));
+  expect(await listIds(`?limit=2&before=${first.next_before}`)).toEqual(ids.slice(2, 4));
   expect(await list(`?limit=2&before=${ids[3]}`)).toMatchObject({
     has_more: false,
     next_before: null,
     data: [{ task_id: ids[4], status: "working", agent: "a", session_id: "a" }],
   });
-  expect(await idsOf("?session_id=b")).toEqual([ids[1], ids[3]]);
-  expect(await idsOf("?status=completed")).toEqual([ids[1]]);
+  expect(await listIds("?session_id=b")).toEqual([ids[1], ids[3]]);
+  expect(await listIds("?status=completed")).toEqual([ids[1]]);
   for (const limit of ["0", "101", "x", "-1"])
-    expect(await failureOf(await fetch(`${url}/api/tasks?limit=${limit}`))).toEqual([
+    expect(await readError(await fetch(`${url}/api/tasks?limit=${limit}`))).toEqual([
       400,
       "invalid_request",
       "limit",
@@ -255,30 +257,30 @@ test("the list has the newest first, in pages, by session and by status", async 
 });
 
 describe("a task", () => {
-  test("that nobody knows is a 404 wherever it is asked for", async () => {
-    const { url, post } = await stage();
+  test("that is unknown is a 404 on every route", async () => {
+    const { url, post } = await taskServerFixture();
     for (const response of [
       await fetch(`${url}/api/tasks/task_none`),
       await fetch(`${url}/api/tasks/task_none/events`),
       await post("/api/tasks/task_none/cancel"),
       await post("/api/tasks/task_none/input", { input: "x" }),
     ])
-      expect(await failureOf(response)).toEqual([404, "task_not_found", null]);
-    expect(await failureOf(await post("/api/approvals/none", { decision: "deny" }))).toEqual([
+      expect(await readError(response)).toEqual([404, "task_not_found", null]);
+    expect(await readError(await post("/api/approvals/none", { decision: "deny" }))).toEqual([
       404,
       "approval_not_found",
       null,
     ]);
   });
 
-  test("of a sub-agent has a view of its own, but no events of its own", async () => {
-    const { url, tasks } = await stage();
-    const task = await tasks.task();
+  test("of a sub-agent has its own view, but no event stream", async () => {
+    const { url, tasks } = await taskServerFixture();
+    const task = await tasks.startTask();
     const parent = { parent_task_id: task.id, parent_call_id: "call_1", depth: 1 };
     await task.emit({
       type: "task.created",
       task_id: "call_1",
-      task: { ...infoOf(task.id), ...parent },
+      task: { ...createTaskInfo(task.id), ...parent },
     });
     expect(await (await fetch(`${url}/api/tasks/call_1`)).json()).toMatchObject({
       task_id: "call_1",
@@ -296,72 +298,72 @@ describe("a task", () => {
     }
   });
 
-  test("is not followed from a place that is none", async () => {
-    const { url, tasks } = await stage();
-    const { id } = await tasks.task();
+  test("cannot be followed from an invalid position", async () => {
+    const { url, tasks } = await taskServerFixture();
+    const { id } = await tasks.startTask();
     const address = `${url}/api/tasks/${id}/events`;
     for (const after of ["x", "-2", "1.5", "", "1e3", "99999999999999999999"])
-      expect([after, await failureOf(await fetch(`${address}?after=${after}`))]).toEqual([
+      expect([after, await readError(await fetch(`${address}?after=${after}`))]).toEqual([
         after,
         [400, "invalid_request", "after"],
       ]);
     const headers = { "last-event-id": "A:3" };
-    expect(await failureOf(await fetch(address, { headers }))).toEqual([
+    expect(await readError(await fetch(address, { headers }))).toEqual([
       400,
       "invalid_request",
       "Last-Event-ID",
     ]);
-    expect(await failureOf(await fetch(`${address}?replay=some`))).toEqual([
+    expect(await readError(await fetch(`${address}?replay=some`))).toEqual([
       400,
       "invalid_request",
       "replay",
     ]);
   });
 
-  test("is cancelled with or without a reason, and a second time too; one that has ended is not", async () => {
-    const { url, tasks, post } = await stage();
-    const [stopped, done] = [await tasks.task(), await tasks.task()];
+  test("can be canceled with or without a reason, also twice, but not after it has ended", async () => {
+    const { url, tasks, post } = await taskServerFixture();
+    const [stopped, done] = [await tasks.startTask(), await tasks.startTask()];
     const response = await post(`/api/tasks/${stopped.id}/cancel`, { reason: "enough" });
     expect([response.status, await response.json()]).toMatchObject([200, { status: "canceled" }]);
     const events = await (await fetch(`${url}/api/tasks/${stopped.id}/events?after=1`)).text();
     expect(events).toContain('"by":"user","reason":"enough"');
     expect((await post(`/api/tasks/${stopped.id}/cancel`)).status).toBe(200);
     await done.end();
-    expect(await failureOf(await post(`/api/tasks/${done.id}/cancel`))).toEqual([
+    expect(await readError(await post(`/api/tasks/${done.id}/cancel`))).toEqual([
       409,
       "task_ended",
       null,
     ]);
-    expect(await failureOf(await post(`/api/tasks/${done.id}/cancel`, { why: "x" }))).toEqual([
+    expect(await readError(await post(`/api/tasks/${done.id}/cancel`, { why: "x" }))).toEqual([
       400,
       "invalid_request",
       "why",
     ]);
   });
 
-  test("hears a user's word while it runs, and not after", async () => {
-    const { tasks, post } = await stage();
-    const task = await tasks.task();
+  test("accepts user input while it runs, and not after", async () => {
+    const { tasks, post } = await taskServerFixture();
+    const task = await tasks.startTask();
     const path = `/api/tasks/${task.id}/input`;
     const added = await post(path, { input: "Wait" });
     expect(await added.json()).toEqual({ task_id: task.id, delivery: "steer" });
     await post(path, { input: [{ type: "text", text: "Then" }], delivery: "queue" });
-    expect(task.kept.tasks[task.id]?.inputs.map(({ delivery }) => delivery)).toEqual([
+    expect(task.storedTree.tasks[task.id]?.inputs.map(({ delivery }) => delivery)).toEqual([
       "steer",
       "queue",
     ]);
-    expect(await failureOf(await post(path, { input: "x", delivery: "now" }))).toEqual([
+    expect(await readError(await post(path, { input: "x", delivery: "now" }))).toEqual([
       400,
       "invalid_request",
       "delivery",
     ]);
     await task.end();
-    expect(await failureOf(await post(path, { input: "x" }))).toEqual([409, "task_ended", null]);
+    expect(await readError(await post(path, { input: "x" }))).toEqual([409, "task_ended", null]);
   });
 
-  test("hears a word with a key once, and who asks again is told so, also after its end", async () => {
-    const { tasks, post } = await stage();
-    const task = await tasks.task();
+  test("accepts input with a key only once, and a repeated request gets the same reply, even after its end", async () => {
+    const { tasks, post } = await taskServerFixture();
+    const task = await tasks.startTask();
     const path = `/api/tasks/${task.id}/input`;
     const key = { "idempotency-key": "word" };
     const [first, second] = await Promise.all([
@@ -371,42 +373,44 @@ describe("a task", () => {
     expect(first.headers.get("idempotent-replayed")).toBeNull();
     expect(second.headers.get("idempotent-replayed")).toBe("true");
     expect(await second.json()).toEqual(await first.json());
-    expect(await failureOf(await post(path, { input: "Go" }, key))).toEqual([
+    expect(await readError(await post(path, { input: "Go" }, key))).toEqual([
       409,
       "idempotency_conflict",
       "Idempotency-Key",
     ]);
     await post(path, { input: "Wait" }, { "idempotency-key": "another word" });
-    expect(task.kept.tasks[task.id]?.inputs).toHaveLength(2);
+    expect(task.storedTree.tasks[task.id]?.inputs).toHaveLength(2);
     await task.end();
     expect((await post(path, { input: "Wait" }, key)).status).toBe(200);
-    expect(await failureOf(await post(path, { input: "x" }, { "idempotency-key": "x" }))).toEqual([
+    expect(await readError(await post(path, { input: "x" }, { "idempotency-key": "x" }))).toEqual([
       409,
       "task_ended",
       null,
     ]);
   });
 
-  test("that waits for its runtime says so", async () => {
-    const { tasks, post } = await stage();
-    const task = await tasks.task();
+  test("that is waiting for its runtime is reported as such", async () => {
+    const { tasks, post } = await taskServerFixture();
+    const task = await tasks.startTask();
     tasks.forget(task.id);
     const response = await post(`/api/tasks/${task.id}/input`, { input: "x" });
     expect(response.headers.get("retry-after")).toBe("5");
-    expect(await failureOf(response)).toEqual([503, "task_not_running", null]);
+    expect(await readError(response)).toEqual([503, "task_not_running", null]);
   });
 });
 
 describe("an approval", () => {
-  const waiting = async (toml?: string): Promise<Stage & { taskId: string }> => {
-    const staged = await stage(toml === undefined ? {} : { toml });
-    const task = await staged.tasks.task();
-    await task.ask("appr_1");
-    return { ...staged, taskId: task.id };
+  const startWaitingTask = async (
+    toml?: string,
+  ): Promise<TaskServerFixture & { taskId: string }> => {
+    const fixture = await taskServerFixture(toml === undefined ? {} : { toml });
+    const task = await fixture.tasks.startTask();
+    await task.requestApproval("appr_1");
+    return { ...fixture, taskId: task.id };
   };
 
-  test("that two tabs decide at once has one winner, and the other is told who", async () => {
-    const { post, tasks, taskId } = await waiting();
+  test("that two tabs decide at the same time is decided by one, and the other one learns by whom", async () => {
+    const { post, tasks, taskId } = await startWaitingTask();
     const [one, other] = await Promise.all([
       post("/api/approvals/appr_1", { decision: "approve", arguments: { a: 1 } }),
       post("/api/approvals/appr_1", { decision: "deny", reason: "no" }),
@@ -414,15 +418,15 @@ describe("an approval", () => {
     const [won, late] = one.status === 200 ? [one, other] : [other, one];
     expect([won.status, late.status]).toEqual([200, 409]);
     const { approval: winner } = (await won.json()) as { approval: object };
-    const refused = (await late.json()) as Failure;
-    expect(refused.error.code).toBe("approval_resolved");
-    expect(refused["approval"]).toEqual(winner);
-    expect(tasks.of(taskId).approval("appr_1")).toEqual(winner);
+    const rejected = (await late.json()) as Failure;
+    expect(rejected.error.code).toBe("approval_resolved");
+    expect(rejected["approval"]).toEqual(winner);
+    expect(tasks.get(taskId).approval("appr_1")).toEqual(winner);
     expect(winner).toMatchObject({ status: "resolved", resolution: { by: "user" } });
   });
 
-  test("is decided in the name of the token's owner, with arguments as JSON text", async () => {
-    const { post } = await waiting(
+  test("is decided under the name of the token's client, with arguments as JSON text", async () => {
+    const { post } = await startWaitingTask(
       `[server]\nport = 0\ndemo = true\n[clients.ann]\ntoken = "token-of-ann-0123"\n`,
     );
     const response = await post(
@@ -437,20 +441,20 @@ describe("an approval", () => {
 
   test.each<[string, object, string]>([
     ["no decision", {}, "decision"],
-    ["an unknown one", { decision: "yes" }, "decision"],
-    ["one that it does not offer", { decision: "redact" }, "decision"],
-    ["half arguments", { decision: "approve", arguments: '{"a":' }, "arguments"],
+    ["an unknown decision", { decision: "yes" }, "decision"],
+    ["a decision that is not offered", { decision: "redact" }, "decision"],
+    ["incomplete arguments", { decision: "approve", arguments: '{"a":' }, "arguments"],
     ["an unknown scope", { decision: "approve", scope: "ever" }, "scope"],
-    ["a reason that is none", { decision: "deny", reason: 3 }, "reason"],
+    ["a reason that is not a string", { decision: "deny", reason: 3 }, "reason"],
     ["an unknown field", { decision: "deny", because: "x" }, "because"],
   ])("with %s stays open", async (_what, body, param) => {
-    const { post, tasks, taskId } = await waiting();
-    expect(await failureOf(await post("/api/approvals/appr_1", body))).toEqual([
+    const { post, tasks, taskId } = await startWaitingTask();
+    expect(await readError(await post("/api/approvals/appr_1", body))).toEqual([
       400,
       "invalid_request",
       param,
     ]);
-    expect(tasks.of(taskId).approval("appr_1").status).toBe("pending");
+    expect(tasks.get(taskId).approval("appr_1").status).toBe("pending");
   });
 });
 
@@ -467,9 +471,9 @@ describe("a blob", () => {
     ["application/pdf", "attachment", "application/pdf"],
     ["image/png\r\nset-cookie: a=b", "attachment", "application/octet-stream"],
     ["", "attachment", "application/octet-stream"],
-  ])("kept as %j is shown %s", async (kept, disposition, type) => {
-    const { url, store } = await stage();
-    await store.put(bytes, kept);
+  ])("stored as %j is sent %s", async (storedType, disposition, type) => {
+    const { url, store } = await taskServerFixture();
+    await store.put(bytes, storedType);
     const response = await fetch(`${url}/api/blobs/${hash}`);
     expect(Buffer.from(await response.arrayBuffer())).toEqual(bytes);
     expect(Object.fromEntries(response.headers)).toMatchObject({
@@ -491,20 +495,23 @@ describe("a blob", () => {
     ["bytes=0-1,4-5", bytes.toString(), 200, null],
     ["bytes=5-4", bytes.toString(), 200, null],
     ["lines=0-1", bytes.toString(), 200, null],
-  ])("asked for as %s is sent so far", async (range, text, status, told) => {
-    const { url, store } = await stage();
+  ])("requested with %s is sent accordingly", async (range, text, status, expectedRange) => {
+    const { url, store } = await taskServerFixture();
     await store.put(bytes, "audio/mpeg");
     const response = await fetch(`${url}/api/blobs/${hash}`, { headers: { range } });
-    expect([response.status, response.headers.get("content-range")]).toEqual([status, told]);
+    expect([response.status, response.headers.get("content-range")]).toEqual([
+      status,
+      expectedRange,
+    ]);
     expect(await response.text()).toBe(text);
     const other = { range, "if-range": '"another"' };
     expect((await fetch(`${url}/api/blobs/${hash}`, { headers: other })).status).toBe(200);
   });
 
-  test("that nobody has, or whose name is no hash, is a 404", async () => {
-    const { url } = await stage();
+  test("that does not exist, or whose name is not a hash, is a 404", async () => {
+    const { url } = await taskServerFixture();
     for (const name of [hash, "..%2F..%2Fetc%2Fpasswd", hash.toUpperCase(), "x"])
-      expect(await failureOf(await fetch(`${url}/api/blobs/${name}`))).toEqual([
+      expect(await readError(await fetch(`${url}/api/blobs/${name}`))).toEqual([
         404,
         "blob_not_found",
         null,
@@ -512,24 +519,24 @@ describe("a blob", () => {
   });
 });
 
-test("old tasks are removed soon after the start too", async () => {
-  const { store } = await stage({ firstPruneMs: 200 });
-  let asked = 0;
+test("old tasks are also removed soon after the start", async () => {
+  const { store } = await taskServerFixture({ firstPruneDelayMs: 200 });
+  let pruneCount = 0;
   store.prune = () => {
-    asked += 1;
+    pruneCount += 1;
     return Promise.resolve({ tasks: 0, blobs: 0 });
   };
-  await until("it to be asked", () => asked > 0);
-  expect(asked).toBe(1);
+  await waitUntil("old tasks are removed", () => pruneCount > 0);
+  expect(pruneCount).toBe(1);
 });
 
-test("old tasks are removed from time to time, and a failure of that is only told", async () => {
-  const { store, lines } = await stage({ pruneMs: 5 });
-  const asked: number[] = [];
-  store.prune = (now) => {
-    asked.push(now);
+test("old tasks are removed regularly, and a failure of that is only logged", async () => {
+  const { store, lines } = await taskServerFixture({ pruneIntervalMs: 5 });
+  let pruneCount = 0;
+  store.prune = () => {
+    pruneCount += 1;
     return Promise.reject(new Error("busy"));
   };
-  await until("it to be asked twice", () => asked.length > 1);
-  expect(lines).toContain("old tasks could not be removed: Error: busy");
+  await waitUntil("old tasks are removed twice", () => pruneCount > 1);
+  expect(lines).toContain("could not remove old tasks: Error: busy");
 });

@@ -1,43 +1,58 @@
 import { defineAgent, defineTool, Runtime, RuntimeError, type Model } from "@deltawire/agent";
 import { openStore } from "@deltawire/store";
-import { stateHash, taskView, validateLog, type TaskEvent, type TaskView } from "@deltawire/tasks";
+import {
+  computeStateHash,
+  buildTaskView,
+  validateLog,
+  type TaskEvent,
+  type TaskView,
+} from "@deltawire/tasks";
 import type { JsonObject, ResponsesRequest } from "@deltawire/wire";
 import { describe, expect, test } from "vitest";
-import { reduced, stageOf, Stream, toldHash, type Stage } from "./task-stage.ts";
-import { pause, until } from "./scene.ts";
+import {
+  reduceFrames,
+  startTaskServer,
+  TestStream,
+  lastStateHash,
+  type TaskServerFixture,
+} from "./task-server-fixture.ts";
+import { sleep, waitUntil } from "./gateway-fixture.ts";
 
-/* The endpoints over the runtime and the store as they are; only the model is a script. */
+/* The endpoints with the real runtime and store; only the model is scripted. */
 
-type Say = (request: ResponsesRequest, round: number) => AsyncGenerator<JsonObject[]>;
+type ModelScript = (request: ResponsesRequest, round: number) => AsyncGenerator<JsonObject[]>;
 
-const modelOf = (say: Say): Model => {
+const createModel = (script: ModelScript): Model => {
   let round = 0;
-  return { stream: (request) => say(request, round++) };
+  return { stream: (request) => script(request, round++) };
 };
 
-async function staged(say: Say, onCall: () => void = () => undefined): Promise<Stage<Runtime>> {
+async function runtimeFixture(
+  script: ModelScript,
+  onCall: () => void = () => undefined,
+): Promise<TaskServerFixture<Runtime>> {
   const store = await openStore({ path: ":memory:" });
   const note = defineTool({
     name: "note",
     description: "Keeps a note.",
-    approval: "ask always",
+    approval: "ask_always",
     run: () => {
       onCall();
       return "noted";
     },
   });
-  const model = modelOf(say);
+  const model = createModel(script);
   const agent = defineAgent({ name: "helper", instructions: "Help.", model, tools: [note] });
   const runtime = new Runtime({
     log: store,
     blobs: store,
     agentFor(request) {
       if (request.agent === agent.name) return agent;
-      throw new RuntimeError("unknown_agent", `there is no agent "${request.agent}"`);
+      throw new RuntimeError("agent_not_found", `there is no agent "${request.agent}"`);
     },
-    model: () => model,
+    getModel: () => model,
   });
-  return stageOf(runtime, store);
+  return startTaskServer(runtime, store);
 }
 
 async function* words(count: number, wait: () => Promise<unknown>): AsyncGenerator<JsonObject[]> {
@@ -61,7 +76,7 @@ async function* words(count: number, wait: () => Promise<unknown>): AsyncGenerat
   yield [{ type: "response.completed", response: { id: "resp_1", output: [done], usage: null } }];
 }
 
-async function* callOfNote(): AsyncGenerator<JsonObject[]> {
+async function* callNote(): AsyncGenerator<JsonObject[]> {
   await Promise.resolve();
   const item = { type: "function_call", id: "fc_1", call_id: "call_1", name: "note" };
   const done = { ...item, arguments: "{}", status: "completed" };
@@ -73,155 +88,164 @@ async function* callOfNote(): AsyncGenerator<JsonObject[]> {
   ];
 }
 
-const start = async ({ post }: Stage<Runtime>): Promise<string> => {
+const start = async ({ post }: TaskServerFixture<Runtime>): Promise<string> => {
   const response = await post("/api/tasks", { agent: "helper", input: "Go" });
   expect(response.status).toBe(201);
   return ((await response.json()) as TaskView).task_id;
 };
 
-test("a run with an approval: two tabs decide, the tool runs once, all who follow have the same state", async () => {
+test("a run with an approval: two tabs decide, the tool runs once, and all clients have the same state", async () => {
   let calls = 0;
-  const stage = await staged(
-    (_request, round) => (round === 0 ? callOfNote() : words(300, () => pause(0))),
+  const fixture = await runtimeFixture(
+    (_request, round) => (round === 0 ? callNote() : words(300, () => sleep(0))),
     () => (calls += 1),
   );
-  const { url, post } = stage;
-  const taskId = await start(stage);
+  const { url, post } = fixture;
+  const taskId = await start(fixture);
   const address = `${url}/api/tasks/${taskId}/events`;
-  const all = new Stream(`${address}?after=-1`);
-  await all.until("a question", ({ types }) => types.includes("task.approval.requested"));
+  const all = new TestStream(`${address}?after=-1`);
+  await all.waitUntil("a question", ({ types }) => types.includes("task.approval.requested"));
   const view = (await (await fetch(`${url}/api/tasks/${taskId}`)).json()) as TaskView;
   const approvalId = view.approvals[0]?.approval_id ?? "";
   const replies = await Promise.all(
     ["approve", "approve"].map((decision) => post(`/api/approvals/${approvalId}`, { decision })),
   );
-  // The second is the same decision of the same client, sent again.
+  // The second request repeats the decision of the same client, so it is not a conflict.
   expect(replies.map(({ status }) => status)).toEqual([200, 200]);
   const replayed = replies.filter(({ headers }) => headers.get("idempotent-replayed") === "true");
   expect(replayed).toHaveLength(1);
-  const late = new Stream(address);
-  await late.until("words", ({ types }) => types.includes("task.text.delta"));
-  late.leave();
-  const resumed = new Stream(`${address}?after=${late.lastId}`);
-  await Promise.all([all.untilEnd(), resumed.untilEnd()]);
+  const late = new TestStream(address);
+  await late.waitUntil("some text", ({ types }) => types.includes("task.text.delta"));
+  late.disconnect();
+  const resumed = new TestStream(`${address}?after=${late.lastId}`);
+  await Promise.all([all.waitUntilEnd(), resumed.waitUntilEnd()]);
   expect(calls).toBe(1);
-  const state = reduced(all.frames);
-  expect(reduced(resumed.frames, reduced(late.frames))).toEqual(state);
-  expect(await (await fetch(`${url}/api/tasks/${taskId}`)).json()).toEqual(taskView(state));
-  expect(stateHash(taskView(state))).toBe(toldHash(all));
+  const state = reduceFrames(all.frames);
+  expect(reduceFrames(resumed.frames, reduceFrames(late.frames))).toEqual(state);
+  expect(await (await fetch(`${url}/api/tasks/${taskId}`)).json()).toEqual(buildTaskView(state));
+  expect(computeStateHash(buildTaskView(state))).toBe(lastStateHash(all));
   expect(state.tasks[taskId]?.status).toBe("completed");
   const events = all.frames.slice(1).map(({ event }) => event as TaskEvent);
   expect(validateLog(events, { complete: true })).toBeUndefined();
-  const again = await post(`/api/approvals/${approvalId}`, { decision: "deny" });
-  expect(again.status).toBe(409);
+  const repeated = await post(`/api/approvals/${approvalId}`, { decision: "deny" });
+  expect(repeated.status).toBe(409);
 });
 
-test("a task is cancelled while its model speaks, and its follower sees that and the end", async () => {
-  const stage = await staged(() => words(100_000, () => pause(1)));
-  const taskId = await start(stage);
-  const stream = new Stream(`${stage.url}/api/tasks/${taskId}/events`);
-  await stream.until("words", ({ types }) => types.includes("task.text.delta"));
-  const response = await stage.post(`/api/tasks/${taskId}/cancel`, { reason: "enough" });
+test("a task is canceled while its model streams, and its client sees that and the end", async () => {
+  const fixture = await runtimeFixture(() => words(100_000, () => sleep(1)));
+  const taskId = await start(fixture);
+  const stream = new TestStream(`${fixture.url}/api/tasks/${taskId}/events`);
+  await stream.waitUntil("some text", ({ types }) => types.includes("task.text.delta"));
+  const response = await fixture.post(`/api/tasks/${taskId}/cancel`, { reason: "enough" });
   const view = (await response.json()) as TaskView;
   expect([response.status, view.status]).toEqual([200, "canceled"]);
-  await stream.untilEnd();
+  await stream.waitUntilEnd();
   expect(stream.frames.at(-1)?.event).toMatchObject({ type: "task.canceled", reason: "enough" });
-  expect(taskView(reduced(stream.frames))).toEqual(view);
-  await until("its follower to be let go", () => stage.streams.count === 0);
+  expect(buildTaskView(reduceFrames(stream.frames))).toEqual(view);
+  await waitUntil("its follower to be disconnected", () => fixture.streams.count === 0);
 });
 
-test("a start that is repeated by its key is the same task, and an unknown agent is named", async () => {
-  const stage = await staged(() => words(1, () => pause(0)));
+test("a repeated start with the same key returns the same task, and an unknown agent is named", async () => {
+  const fixture = await runtimeFixture(() => words(1, () => sleep(0)));
   const key = { "idempotency-key": "once" };
   const ids = await Promise.all(
     [1, 2].map(async () => {
-      const response = await stage.post("/api/tasks", { agent: "helper", input: "Go" }, key);
+      const response = await fixture.post("/api/tasks", { agent: "helper", input: "Go" }, key);
       return ((await response.json()) as TaskView).task_id;
     }),
   );
   expect(ids[0]).toBe(ids[1]);
-  expect(await stage.store.listTasks({ limit: 10 })).toHaveLength(1);
-  const unknown = await stage.post("/api/tasks", { agent: "nobody", input: "Go" });
+  expect(await fixture.store.listTasks({ owner: "", limit: 10 })).toHaveLength(1);
+  const unknown = await fixture.post("/api/tasks", { agent: "nobody", input: "Go" });
   expect([unknown.status, await unknown.json()]).toMatchObject([
     404,
-    { error: { code: "unknown_agent", message: 'there is no agent "nobody"' } },
+    { error: { code: "agent_not_found", message: 'there is no agent "nobody"' } },
   ]);
 });
 
-describe("how far a tool is", () => {
-  /** A task whose call of a tool tells something, and ends, when it is told to. */
-  async function counting() {
+describe("the progress of a tool", () => {
+  /** Starts a task whose tool reports progress and ends on request. */
+  async function progressFixture() {
     const store = await openStore({ path: ":memory:" });
-    let tell: (message: string) => void = () => undefined;
-    let end: () => void = () => undefined;
+    let reportProgress: (message: string) => void = () => undefined;
+    let endTool: () => void = () => undefined;
     const note = defineTool({
       name: "note",
       description: "Keeps a note, slowly.",
       run: (_input, context) =>
         new Promise<string>((resolve) => {
-          tell = (message) => context.progress(message, 0.5);
-          end = () => resolve("noted");
+          reportProgress = (message) => context.progress(message, 0.5);
+          endTool = () => resolve("noted");
         }),
     });
-    const model = modelOf((_request, round) => (round === 0 ? callOfNote() : words(3, () => gate)));
+    const model = createModel((_request, round) =>
+      round === 0 ? callNote() : words(3, () => gate),
+    );
     let open: () => void = () => undefined;
     const gate = new Promise<void>((resolve) => (open = resolve));
     const agent = defineAgent({ name: "helper", instructions: "Help.", model, tools: [note] });
-    const stage = await stageOf(
-      new Runtime({ log: store, blobs: store, agentFor: () => agent, model: () => model }),
+    const fixture = await startTaskServer(
+      new Runtime({ log: store, blobs: store, agentFor: () => agent, getModel: () => model }),
       store,
     );
-    const taskId = await start(stage);
-    const follow = (query = "") => new Stream(`${stage.url}/api/tasks/${taskId}/events${query}`);
+    const taskId = await start(fixture);
+    const follow = (query = "") =>
+      new TestStream(`${fixture.url}/api/tasks/${taskId}/events${query}`);
     const first = follow("?after=-1");
-    await first.until("a run", ({ types }) => types.includes("task.tool_execution.started"));
-    const told = async (message: string) => {
-      tell(message);
-      await first.until(message, (stream) => progressIn(stream).at(-1)?.message === message);
+    await first.waitUntil("a run", ({ types }) => types.includes("task.tool_execution.started"));
+    const waitForProgress = async (message: string) => {
+      reportProgress(message);
+      await first.waitUntil(message, (stream) => listProgress(stream).at(-1)?.message === message);
     };
-    return { first, follow, told, end: () => end(), goOn: () => open() };
+    return { first, follow, waitForProgress, endTool: () => endTool(), goOn: () => open() };
   }
 
-  const progressIn = ({ frames }: Stream) =>
+  const listProgress = ({ frames }: TestStream) =>
     frames.flatMap(({ event }) => (event.type === "task.tool_execution.progress" ? [event] : []));
 
-  test("is told at once to whoever comes in between, and changes nothing", async () => {
-    const { first, follow, told, end, goOn } = await counting();
-    await told("1 of 3");
-    await told("2 of 3");
+  test("is sent immediately to a client that connects in between, and changes no state", async () => {
+    const { first, follow, waitForProgress, endTool, goOn } = await progressFixture();
+    await waitForProgress("1 of 3");
+    await waitForProgress("2 of 3");
     const snapshot = follow();
     const resumed = follow(`?after=${first.lastId}`);
-    await snapshot.until("the report", (stream) => progressIn(stream).length === 1);
-    await resumed.until("the report", (stream) => progressIn(stream).length === 1);
+    await snapshot.waitUntil("the report", (stream) => listProgress(stream).length === 1);
+    await resumed.waitUntil("the report", (stream) => listProgress(stream).length === 1);
     expect(snapshot.types.slice(1)).toEqual(["task.snapshot", "task.tool_execution.progress"]);
-    expect(progressIn(snapshot)[0]).toMatchObject({ message: "2 of 3", fraction: 0.5 });
+    expect(listProgress(snapshot)[0]).toMatchObject({ message: "2 of 3", fraction: 0.5 });
     expect(snapshot.lastId).toBe(first.lastId);
     expect(resumed.lastId).toBeUndefined();
     for (const stream of [snapshot, resumed])
-      expect(progressIn(stream)[0]).not.toHaveProperty("sequence_number");
-    await told("3 of 3");
-    end();
-    await first.until("words", ({ types }) => types.includes("task.tool_execution.done"));
+      expect(listProgress(stream)[0]).not.toHaveProperty("sequence_number");
+    await waitForProgress("3 of 3");
+    endTool();
+    await first.waitUntil("some text", ({ types }) => types.includes("task.tool_execution.done"));
     goOn();
-    for (const stream of [first, snapshot, resumed]) await stream.untilEnd();
-    expect(progressIn(snapshot).map(({ message }) => message)).toEqual(["2 of 3", "3 of 3"]);
-    expect(progressIn(first).map(({ message }) => message)).toEqual(["1 of 3", "2 of 3", "3 of 3"]);
-    expect(reduced(snapshot.frames)).toEqual(reduced(first.frames));
-    expect(stateHash(taskView(reduced(snapshot.frames)))).toBe(toldHash(first));
+    for (const stream of [first, snapshot, resumed]) await stream.waitUntilEnd();
+    expect(listProgress(snapshot).map(({ message }) => message)).toEqual(["2 of 3", "3 of 3"]);
+    expect(listProgress(first).map(({ message }) => message)).toEqual([
+      "1 of 3",
+      "2 of 3",
+      "3 of 3",
+    ]);
+    expect(reduceFrames(snapshot.frames)).toEqual(reduceFrames(first.frames));
+    expect(computeStateHash(buildTaskView(reduceFrames(snapshot.frames)))).toBe(
+      lastStateHash(first),
+    );
   });
 
-  test("is not told of a call that is done, nor twice to whoever reads it in the log", async () => {
-    const { first, follow, told, end, goOn } = await counting();
-    await told("1 of 1");
+  test("is not sent for a finished call, nor twice to a client that reads it in the log", async () => {
+    const { first, follow, waitForProgress, endTool, goOn } = await progressFixture();
+    await waitForProgress("1 of 1");
     const all = follow("?after=-1");
-    await all.until("the report", (stream) => progressIn(stream).length > 0);
-    end();
-    await first.until("the end", ({ types }) => types.includes("task.tool_execution.done"));
+    await all.waitUntil("the report", (stream) => listProgress(stream).length > 0);
+    endTool();
+    await first.waitUntil("the end", ({ types }) => types.includes("task.tool_execution.done"));
     const late = follow();
-    await late.until("a snapshot", ({ types }) => types.includes("task.snapshot"));
+    await late.waitUntil("a snapshot", ({ types }) => types.includes("task.snapshot"));
     goOn();
-    for (const stream of [all, late]) await stream.untilEnd();
-    expect(progressIn(all)).toHaveLength(1);
-    expect(progressIn(late)).toEqual([]);
+    for (const stream of [all, late]) await stream.waitUntilEnd();
+    expect(listProgress(all)).toHaveLength(1);
+    expect(listProgress(late)).toEqual([]);
   });
 });

@@ -1,145 +1,159 @@
-import { stateHash, taskView } from "@deltawire/tasks";
+import { computeStateHash, buildTaskView } from "@deltawire/tasks";
 import { describe, expect, test } from "vitest";
-import { reduced, stage, Stream, toldHash, type Stage } from "./task-stage.ts";
-import { pause, until } from "./scene.ts";
+import {
+  reduceFrames,
+  taskServerFixture,
+  TestStream,
+  lastStateHash,
+  type TaskServerFixture,
+} from "./task-server-fixture.ts";
+import { sleep, waitUntil } from "./gateway-fixture.ts";
 
-/** What the server holds for its readers, in bytes. */
-const heldFor = ({ sockets }: Stage): number =>
+/** Returns how many bytes the server buffers for its clients. */
+const countBufferedBytes = ({ sockets }: TaskServerFixture): number =>
   [...sockets].reduce((sum, socket) => sum + socket.writableLength, 0);
 
 const large = "x".repeat(2000);
 
-describe("a reader that stops reading", () => {
-  test("costs a bounded buffer, is told to start over, and then has the same state", async () => {
-    const staged = await stage();
-    const { url, tasks } = staged;
-    const task = await tasks.task();
-    const stream = new Stream(`${url}/api/tasks/${task.id}/events`);
-    const eager = new Stream(`${url}/api/tasks/${task.id}/events`);
-    await stream.until("a snapshot", ({ types }) => types.length === 2);
-    await eager.until("a snapshot", ({ types }) => types.length === 2);
+describe("a client that stops reading", () => {
+  test("uses a bounded buffer, is resynchronized, and then has the same state", async () => {
+    const fixture = await taskServerFixture();
+    const { url, tasks } = fixture;
+    const task = await tasks.startTask();
+    const stream = new TestStream(`${url}/api/tasks/${task.id}/events`);
+    const eager = new TestStream(`${url}/api/tasks/${task.id}/events`);
+    await stream.waitUntil("a snapshot", ({ types }) => types.length === 2);
+    await eager.waitUntil("a snapshot", ({ types }) => types.length === 2);
     stream.pause();
-    let most = 0;
-    // 12 MB: far more than the kernel takes for a socket that nobody reads.
-    for (let said = 0; said < 120; said += 1) {
-      await task.say(
+    let peakBytes = 0;
+    // 12 MB: far more than the kernel buffers for a socket that nobody reads.
+    for (let batchNumber = 0; batchNumber < 120; batchNumber += 1) {
+      await task.emitText(
         Array.from({ length: 50 }, () => large),
         { batch: 50 },
       );
-      await pause(0);
-      most = Math.max(most, heldFor(staged));
+      await sleep(0);
+      peakBytes = Math.max(peakBytes, countBufferedBytes(fixture));
     }
-    expect(most).toBeLessThan(1.5 * 1024 * 1024);
-    const state = task.kept;
+    expect(peakBytes).toBeLessThan(1.5 * 1024 * 1024);
+    const state = task.storedTree;
     stream.resume();
-    await stream.until("the whole", ({ types }) => types.lastIndexOf("task.snapshot") > 1);
-    const told = stream.types.indexOf("task.resync_required");
-    expect(stream.frames[told]?.event).toMatchObject({ reason: "slow consumer" });
-    expect(stream.types[told + 1]).toBe("task.snapshot");
-    expect(reduced(stream.frames)).toEqual(state);
-    // Far fewer than were said: nobody queued them.
+    await stream.waitUntil(
+      "the complete reply",
+      ({ types }) => types.lastIndexOf("task.snapshot") > 1,
+    );
+    const resyncIndex = stream.types.indexOf("task.resync_required");
+    expect(stream.frames[resyncIndex]?.event).toMatchObject({ reason: "slow_consumer" });
+    expect(stream.types[resyncIndex + 1]).toBe("task.snapshot");
+    expect(reduceFrames(stream.frames)).toEqual(state);
+    // Far fewer events than were emitted: none was queued.
     expect(stream.frames.length).toBeLessThan(5000);
-    await task.say(["and", " on"]);
+    await task.emitText(["and", " on"]);
     await task.end();
-    await stream.untilEnd();
-    await eager.untilEnd();
-    const whole = reduced(stream.frames);
-    expect(whole).toEqual(reduced(eager.frames));
-    expect(stateHash(taskView(whole))).toBe(toldHash(stream));
+    await stream.waitUntilEnd();
+    await eager.waitUntilEnd();
+    const finalState = reduceFrames(stream.frames);
+    expect(finalState).toEqual(reduceFrames(eager.frames));
+    expect(computeStateHash(buildTaskView(finalState))).toBe(lastStateHash(stream));
   }, 30_000);
 
   test("for a while gets what it missed in fewer events", async () => {
-    const staged = await stage();
-    const { url, tasks } = staged;
-    const task = await tasks.task();
-    const stream = new Stream(`${url}/api/tasks/${task.id}/events`);
-    await stream.until("a snapshot", ({ types }) => types.length === 2);
+    const fixture = await taskServerFixture();
+    const { url, tasks } = fixture;
+    const task = await tasks.startTask();
+    const stream = new TestStream(`${url}/api/tasks/${task.id}/events`);
+    await stream.waitUntil("a snapshot", ({ types }) => types.length === 2);
     stream.pause();
-    while (heldFor(staged) === 0) {
-      await task.say(
+    while (countBufferedBytes(fixture) === 0) {
+      await task.emitText(
         Array.from({ length: 50 }, () => large),
         { batch: 50 },
       );
-      await pause(0);
+      await sleep(0);
     }
-    await task.say(Array.from({ length: 500 }, () => "y"));
+    await task.emitText(Array.from({ length: 500 }, () => "y"));
     stream.resume();
-    await stream.until("the last word", ({ lastId }) => Number(lastId) === task.kept.head);
+    await stream.waitUntil(
+      "the last event",
+      ({ lastId }) => Number(lastId) === task.storedTree.head,
+    );
     expect(stream.types).not.toContain("task.resync_required");
-    const joined = stream.frames.flatMap(({ event }) =>
+    const coalescedEvents = stream.frames.flatMap(({ event }) =>
       "coalesced_from" in event && event.coalesced_from !== undefined ? [event] : [],
     );
-    expect(joined.length).toBeGreaterThan(0);
-    expect(reduced(stream.frames)).toEqual(task.kept);
+    expect(coalescedEvents.length).toBeGreaterThan(0);
+    expect(reduceFrames(stream.frames)).toEqual(task.storedTree);
   }, 30_000);
 
-  test("but wants all gets all, however late", async () => {
-    const staged = await stage();
-    const { url, tasks } = staged;
-    const task = await tasks.task();
-    const stream = new Stream(`${url}/api/tasks/${task.id}/events?after=-1&replay=all`);
-    await stream.until("an event", ({ types }) => types.length === 3);
+  test("but requests all events gets all of them, however late", async () => {
+    const fixture = await taskServerFixture();
+    const { url, tasks } = fixture;
+    const task = await tasks.startTask();
+    const stream = new TestStream(`${url}/api/tasks/${task.id}/events?after=-1&replay=all`);
+    await stream.waitUntil("an event", ({ types }) => types.length === 3);
     stream.pause();
-    for (let said = 0; said < 100; said += 1) {
-      await task.say(
+    for (let batchNumber = 0; batchNumber < 100; batchNumber += 1) {
+      await task.emitText(
         Array.from({ length: 50 }, () => large),
         { batch: 50 },
       );
-      await pause(0);
+      await sleep(0);
     }
     await task.end();
     stream.resume();
-    await stream.untilEnd();
+    await stream.waitUntilEnd();
     expect(stream.types).not.toContain("task.snapshot");
-    expect(reduced(stream.frames)).toEqual(await staged.service.tree(task.id));
+    expect(reduceFrames(stream.frames)).toEqual(await fixture.service.loadTree(task.id));
   }, 30_000);
 
-  test("for sixty beats is let go, and finds everything when it comes back", async () => {
-    const staged = await stage({ beatMs: 5 });
-    const { url, tasks, streams } = staged;
-    const task = await tasks.task();
-    const stream = new Stream(`${url}/api/tasks/${task.id}/events?after=-1`);
-    await stream.until("an event", ({ types }) => types.length === 3);
+  test("for a minute is disconnected, and gets everything when it reconnects", async () => {
+    const fixture = await taskServerFixture({ tickMs: 5 });
+    const { url, tasks, streams } = fixture;
+    const task = await tasks.startTask();
+    const stream = new TestStream(`${url}/api/tasks/${task.id}/events?after=-1`);
+    await stream.waitUntil("an event", ({ types }) => types.length === 3);
     stream.pause();
-    while (heldFor(staged) === 0) {
-      await task.say(
+    while (countBufferedBytes(fixture) === 0) {
+      await task.emitText(
         Array.from({ length: 50 }, () => large),
         { batch: 50 },
       );
-      await pause(0);
+      await sleep(0);
     }
-    await until("it to be let go", () => streams.count === 0);
+    await waitUntil("the client to be disconnected", () => streams.count === 0);
     expect(tasks.listeners.size).toBe(0);
     stream.resume();
-    await stream.untilEnd();
-    const before = reduced(stream.frames);
+    await stream.waitUntilEnd();
+    const before = reduceFrames(stream.frames);
     await task.end();
-    const back = new Stream(`${url}/api/tasks/${task.id}/events?after=${before.head}`);
-    await back.untilEnd();
-    expect(reduced(back.frames, before)).toEqual(await staged.service.tree(task.id));
+    const resumedStream = new TestStream(`${url}/api/tasks/${task.id}/events?after=${before.head}`);
+    await resumedStream.waitUntilEnd();
+    expect(reduceFrames(resumedStream.frames, before)).toEqual(
+      await fixture.service.loadTree(task.id),
+    );
   }, 30_000);
 });
 
-test("a slow reader is not given up while what was written still goes out", async () => {
-  const staged = await stage({ beatMs: 10 });
-  const { url, tasks } = staged;
-  const task = await tasks.task();
-  // One snapshot of 24 MB, which takes longer than sixty beats at this pace.
-  for (let said = 0; said < 12; said += 1)
-    await task.say(
+test("a slow client is not disconnected while written data is still being sent", async () => {
+  const fixture = await taskServerFixture({ tickMs: 10 });
+  const { url, tasks } = fixture;
+  const task = await tasks.startTask();
+  // One snapshot of 24 MB, which takes longer than sixty ticks at this pace.
+  for (let batchNumber = 0; batchNumber < 12; batchNumber += 1)
+    await task.emitText(
       Array.from({ length: 1000 }, () => large),
       { batch: 1000 },
     );
-  const stream = new Stream(`${url}/api/tasks/${task.id}/events`);
-  await stream.until("an answer", ({ reply }) => reply !== undefined);
-  const began = Date.now();
+  const stream = new TestStream(`${url}/api/tasks/${task.id}/events`);
+  await stream.waitUntil("an answer", ({ reply }) => reply !== undefined);
+  const startedAt = Date.now();
   while (!stream.types.includes("task.snapshot")) {
     expect(stream.ended).toBe(false);
     stream.pause();
-    await pause(60);
+    await sleep(60);
     stream.resume();
-    await pause(1);
+    await sleep(1);
   }
-  expect(Date.now() - began).toBeGreaterThan(600);
-  expect(reduced(stream.frames)).toEqual(task.kept);
+  expect(Date.now() - startedAt).toBeGreaterThan(600);
+  expect(reduceFrames(stream.frames)).toEqual(task.storedTree);
 }, 30_000);

@@ -3,7 +3,7 @@ import type { KeyPath } from "../src/config/toml-positions.ts";
 
 export interface TomlDocument {
   readonly toml: string;
-  /** Where each key was written. */
+  /** The line of each key. */
   readonly lines: readonly { path: KeyPath; line: number }[];
 }
 
@@ -95,10 +95,10 @@ const { table } = fc.letrec<{ table: Table }>((tie) => ({
   }),
 }));
 
-/** A document that is good TOML, with the lines of its keys as they were when it was written. */
-export const tomlDocument: fc.Arbitrary<TomlDocument> = fc
+/** Valid TOML documents, with the lines of their keys. */
+export const tomlDocumentArbitrary: fc.Arbitrary<TomlDocument> = fc
   .tuple(table, fc.constantFrom("\n", "\r\n"), fc.infiniteStream(fc.boolean()))
-  .map(([root, lineEnd, coins]) => new Writer(coins).write(root, lineEnd));
+  .map(([root, lineEnding, coins]) => new Writer(coins).write(root, lineEnding));
 
 class Writer {
   readonly #coins: Iterator<boolean>;
@@ -109,9 +109,9 @@ class Writer {
     this.#coins = coins;
   }
 
-  write(root: Table, lineEnd: string): TomlDocument {
+  write(root: Table, lineEnding: string): TomlDocument {
     this.#table(root, [], []);
-    return { toml: this.#toml.replaceAll("\n", lineEnd), lines: this.#lines };
+    return { toml: this.#toml.replaceAll("\n", lineEnding), lines: this.#lines };
   }
 
   #table({ entries, tables }: Table, path: KeyPath, header: readonly string[]): void {
@@ -121,10 +121,10 @@ class Writer {
       this.#value(value, [...path, ...keys]);
       this.#toml += `${comment}\n`;
     }
-    const taken = new Set(entries.map(({ keys }) => keys[0]));
+    const used = new Set(entries.map(({ keys }) => keys[0]));
     for (const { name, style, tables: inside } of tables) {
-      if (taken.has(name)) continue;
-      taken.add(name);
+      if (used.has(name)) continue;
+      used.add(name);
       const names = [...header, name];
       const written = names.map((part) => this.#key(part)).join(".");
       const own = style === "header" ? inside.slice(0, 1) : inside;

@@ -1,31 +1,31 @@
 import type { ServerResponse } from "node:http";
-import type { JsonObject } from "@deltawire/wire";
-import { beginStream, chunk, event } from "./scripted-upstream.ts";
+import { buildRequestEcho, type JsonObject } from "@deltawire/wire";
+import { beginStream, chatChunk, formatEvent } from "./scripted-upstream.ts";
 
 /*
- * One reply in every form in which an upstream sends it: on both wires, streamed and whole.
+ * A reply in every form in which an upstream may send it: in both APIs, streamed or not.
  */
 
-export interface Reply {
+export interface ScriptedReply {
   reasoning?: string[];
-  /** What the upstream wants back of its reasoning, on the Responses wire. */
+  /** The encrypted reasoning of a Responses upstream. */
   sealed?: string;
   text?: string[];
   calls?: { id: string; name: string; arguments: string[] }[];
-  /** Undefined: the upstream does not tell. */
+  /** Undefined: the upstream does not report it. */
   usage?: { input: number; output: number };
 }
 
-/** Answers a request in the form that it asks for. */
-export function answers(
+/** Replies to a request, streamed or not as requested. */
+export function sendReply(
   speaks: "chat" | "responses",
   response: ServerResponse,
   body: JsonObject,
-  reply: Reply,
+  reply: ScriptedReply,
 ): void {
-  if (body["stream"] !== true) return sendJson(response, wholeReply(speaks, reply));
+  if (body["stream"] !== true) return sendJson(response, buildReply(speaks, reply));
   beginStream(response);
-  for (const each of streamed(speaks, reply)) response.write(each);
+  for (const each of formatStream(speaks, reply)) response.write(each);
   response.end();
 }
 
@@ -34,37 +34,39 @@ export function sendJson(response: ServerResponse, body: unknown): void {
   response.end(JSON.stringify(body));
 }
 
-/** The events of the reply, each as it is on the wire. */
-export function streamed(speaks: "chat" | "responses", reply: Reply): string[] {
-  if (speaks === "chat") return [...chatChunks(reply).map(event), event("[DONE]")];
-  return responseEvents(reply).map((each, at) => namedEvent({ ...each, sequence_number: at }));
+/** Returns the events of a streamed reply, as they are sent. */
+export function formatStream(speaks: "chat" | "responses", reply: ScriptedReply): string[] {
+  if (speaks === "chat") return [...chatChunks(reply).map(formatEvent), formatEvent("[DONE]")];
+  return responseEvents(reply).map((each, at) =>
+    formatNamedEvent({ ...each, sequence_number: at }),
+  );
 }
 
-export function namedEvent(data: JsonObject): string {
-  return `event: ${JSON.stringify(data["type"]).slice(1, -1)}\n${event(data)}`;
+export function formatNamedEvent(data: JsonObject): string {
+  return `event: ${JSON.stringify(data["type"]).slice(1, -1)}\n${formatEvent(data)}`;
 }
 
-export function wholeReply(speaks: "chat" | "responses", reply: Reply): JsonObject {
+export function buildReply(speaks: "chat" | "responses", reply: ScriptedReply): JsonObject {
   return speaks === "chat" ? chatCompletion(reply) : responseObject(reply, "completed");
 }
 
-function chatChunks({ reasoning = [], text = [], calls = [], usage }: Reply): JsonObject[] {
+function chatChunks({ reasoning = [], text = [], calls = [], usage }: ScriptedReply): JsonObject[] {
   const head = (at: number) => ({ index: at, id: calls[at]?.id ?? "", type: "function" });
   return [
-    ...reasoning.map((words) => chunk({ reasoning_content: words })),
-    ...text.map((words) => chunk({ content: words })),
-    ...calls.flatMap(({ name, arguments: pieces }, at) => [
-      chunk({ tool_calls: [{ ...head(at), function: { name, arguments: "" } }] }),
-      ...pieces.map((piece) =>
-        chunk({ tool_calls: [{ index: at, function: { arguments: piece } }] }),
+    ...reasoning.map((fragment) => chatChunk({ reasoning_content: fragment })),
+    ...text.map((fragment) => chatChunk({ content: fragment })),
+    ...calls.flatMap(({ name, arguments: deltas }, at) => [
+      chatChunk({ tool_calls: [{ ...head(at), function: { name, arguments: "" } }] }),
+      ...deltas.map((piece) =>
+        chatChunk({ tool_calls: [{ index: at, function: { arguments: piece } }] }),
       ),
     ]),
-    chunk({}, calls.length > 0 ? "tool_calls" : "stop"),
-    ...(usage === undefined ? [] : [{ ...chunk({}), choices: [], usage: chatUsage(usage) }]),
+    chatChunk({}, calls.length > 0 ? "tool_calls" : "stop"),
+    ...(usage === undefined ? [] : [{ ...chatChunk({}), choices: [], usage: chatUsage(usage) }]),
   ];
 }
 
-function chatCompletion({ reasoning, text, calls, usage }: Reply): JsonObject {
+function chatCompletion({ reasoning, text, calls, usage }: ScriptedReply): JsonObject {
   return {
     id: "chatcmpl-1",
     object: "chat.completion",
@@ -81,10 +83,10 @@ function chatCompletion({ reasoning, text, calls, usage }: Reply): JsonObject {
           ...(calls === undefined
             ? {}
             : {
-                tool_calls: calls.map(({ id, name, arguments: pieces }) => ({
+                tool_calls: calls.map(({ id, name, arguments: deltas }) => ({
                   id,
                   type: "function",
-                  function: { name, arguments: pieces.join("") },
+                  function: { name, arguments: deltas.join("") },
                 })),
               }),
         },
@@ -98,18 +100,20 @@ function chatUsage({ input, output }: { input: number; output: number }): JsonOb
   return { prompt_tokens: input, completion_tokens: output, total_tokens: input + output };
 }
 
-function responseObject(reply: Reply, status: "in_progress" | "completed"): JsonObject {
+function responseObject(reply: ScriptedReply, status: "in_progress" | "completed"): JsonObject {
   const { usage } = reply;
   const isDone = status === "completed";
   return {
+    ...buildRequestEcho({}),
     id: "resp_1",
     object: "response",
     created_at: 1,
+    completed_at: isDone ? 2 : null,
     status,
     model: "some-model",
     error: null,
     incomplete_details: null,
-    output: isDone ? itemsOf(reply).map(({ done }) => done) : [],
+    output: isDone ? buildItems(reply).map(({ done }) => done) : [],
     usage:
       isDone && usage !== undefined
         ? {
@@ -123,12 +127,12 @@ function responseObject(reply: Reply, status: "in_progress" | "completed"): Json
   };
 }
 
-function responseEvents(reply: Reply): JsonObject[] {
+function responseEvents(reply: ScriptedReply): JsonObject[] {
   const begun = responseObject(reply, "in_progress");
   return [
     { type: "response.created", response: begun },
     { type: "response.in_progress", response: begun },
-    ...itemsOf(reply).flatMap(({ added, between, done }, at) => [
+    ...buildItems(reply).flatMap(({ added, between, done }, at) => [
       { type: "response.output_item.added", output_index: at, item: added },
       ...between.map((each) => ({ output_index: at, item_id: done["id"], ...each })),
       { type: "response.output_item.done", output_index: at, item: done },
@@ -137,13 +141,13 @@ function responseEvents(reply: Reply): JsonObject[] {
   ];
 }
 
-interface Item {
+interface ScriptedItem {
   added: JsonObject;
   between: JsonObject[];
   done: JsonObject;
 }
 
-function itemsOf({ reasoning, sealed, text, calls = [] }: Reply): Item[] {
+function buildItems({ reasoning, sealed, text, calls = [] }: ScriptedReply): ScriptedItem[] {
   return [
     ...(reasoning === undefined ? [] : [reasoningItem(reasoning, sealed)]),
     ...(text === undefined ? [] : [messageItem(text)]),
@@ -151,38 +155,38 @@ function itemsOf({ reasoning, sealed, text, calls = [] }: Reply): Item[] {
   ];
 }
 
-function reasoningItem(pieces: string[], sealed: string | undefined): Item {
+function reasoningItem(deltas: string[], sealed: string | undefined): ScriptedItem {
   const item = { id: "rs_1", type: "reasoning" };
   const place = { summary_index: 0 };
-  const part = (words: string) => ({ type: "summary_text", text: words });
-  const words = pieces.join("");
+  const part = (fragment: string) => ({ type: "summary_text", text: fragment });
+  const fragment = deltas.join("");
   const prefix = "response.reasoning_summary";
   return {
     added: { ...item, summary: [] },
     between: [
       { type: `${prefix}_part.added`, ...place, part: part("") },
-      ...pieces.map((delta) => ({ type: `${prefix}_text.delta`, ...place, delta })),
-      { type: `${prefix}_text.done`, ...place, text: words },
-      { type: `${prefix}_part.done`, ...place, part: part(words) },
+      ...deltas.map((delta) => ({ type: `${prefix}_text.delta`, ...place, delta })),
+      { type: `${prefix}_text.done`, ...place, text: fragment },
+      { type: `${prefix}_part.done`, ...place, part: part(fragment) },
     ],
     done: {
       ...item,
-      summary: [part(words)],
+      summary: [part(fragment)],
       ...(sealed === undefined ? {} : { encrypted_content: sealed }),
     },
   };
 }
 
-function messageItem(pieces: string[]): Item {
+function messageItem(deltas: string[]): ScriptedItem {
   const item = { id: "msg_1", type: "message", role: "assistant" };
   const place = { content_index: 0 };
   const part = (text: string) => ({ type: "output_text", text, annotations: [], logprobs: [] });
-  const text = pieces.join("");
+  const text = deltas.join("");
   return {
     added: { ...item, status: "in_progress", content: [] },
     between: [
       { type: "response.content_part.added", ...place, part: part("") },
-      ...pieces.map((delta) => ({
+      ...deltas.map((delta) => ({
         type: "response.output_text.delta",
         ...place,
         delta,
@@ -195,16 +199,20 @@ function messageItem(pieces: string[]): Item {
   };
 }
 
-function callItem({ id, name, arguments: pieces }: NonNullable<Reply["calls"]>[number]): Item {
+function callItem({
+  id,
+  name,
+  arguments: deltas,
+}: NonNullable<ScriptedReply["calls"]>[number]): ScriptedItem {
   const item = { id: `fc_${id}`, type: "function_call", call_id: id, name };
-  const whole = pieces.join("");
+  const complete = deltas.join("");
   const type = "response.function_call_arguments";
   return {
     added: { ...item, status: "in_progress", arguments: "" },
     between: [
-      ...pieces.map((delta) => ({ type: `${type}.delta`, delta })),
-      { type: `${type}.done`, arguments: whole },
+      ...deltas.map((delta) => ({ type: `${type}.delta`, delta })),
+      { type: `${type}.done`, arguments: complete },
     ],
-    done: { ...item, status: "completed", arguments: whole },
+    done: { ...item, status: "completed", arguments: complete },
   };
 }

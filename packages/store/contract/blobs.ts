@@ -1,29 +1,35 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
-import type { Scenarios } from "./scenario.ts";
-import { completed, created, durable, entry, warning } from "./scenario.ts";
+import type { StoreScenarios } from "./scenario.ts";
+import {
+  taskCompletedEntry,
+  taskCreatedEntry,
+  durable,
+  createEntry,
+  warningEntry,
+} from "./scenario.ts";
 
 const farFuture = 100 * 365 * 86_400_000;
 
-/** Pictures and files. */
-export const blobScenarios: Scenarios = {
-  "a blob is found by the SHA-256 of its bytes, small and large": async (store, reopen) => {
-    const blobs = [0, 1, 1000, 65_536, 65_537, 3_000_000].map(bytesOf);
+/** Storing, reading and pruning blobs. */
+export const blobScenarios: StoreScenarios = {
+  "small and large blobs are read by the SHA-256 of their bytes": async (store, reopen) => {
+    const blobs = [0, 1, 1000, 65_536, 65_537, 3_000_000].map(createBytes);
     for (const bytes of blobs) {
       const expected = createHash("sha256").update(bytes).digest("hex");
       assert.equal(await store.put(bytes, "image/png"), expected);
     }
-    const again = await reopen();
+    const reopened = await reopen();
     for (const bytes of blobs) {
-      const found = await again.get(createHash("sha256").update(bytes).digest("hex"));
-      assert.equal(found?.mediaType, "image/png");
-      assert.ok(Buffer.from(bytes).equals(found.bytes), `${bytes.length} bytes come back`);
+      const blob = await reopened.get(createHash("sha256").update(bytes).digest("hex"));
+      assert.equal(blob?.mediaType, "image/png");
+      assert.ok(Buffer.from(bytes).equals(blob.bytes), `${bytes.length} bytes are read back`);
     }
-    assert.equal(await again.get("0".repeat(64)), undefined);
+    assert.equal(await reopened.get("0".repeat(64)), undefined);
   },
 
-  "the same bytes are kept once, under the media type that came first": async (store) => {
-    const bytes = bytesOf(200_000);
+  "the same bytes are stored once, with the first media type": async (store) => {
+    const bytes = createBytes(200_000);
     const hashes = await Promise.all([
       store.put(bytes, "image/png"),
       store.put(bytes, "image/png"),
@@ -36,71 +42,92 @@ export const blobScenarios: Scenarios = {
     assert.equal((await store.get(hashes[0] ?? ""))?.mediaType, "image/png");
   },
 
-  "the caller may go on with its bytes": async (store) => {
+  "the caller may change its buffer while the blob is being stored": async (store) => {
     for (const size of [100, 200_000]) {
-      const bytes = bytesOf(size);
-      const before = Buffer.from(bytes);
+      const bytes = createBytes(size);
+      const originalBytes = Buffer.from(bytes);
       const put = store.put(bytes, "image/png");
       bytes.fill(0);
-      const kept = await store.get(await put);
-      assert.ok(kept !== undefined && before.equals(kept.bytes));
+      const stored = await store.get(await put);
+      assert.ok(stored !== undefined && originalBytes.equals(stored.bytes));
     }
   },
 
-  "a name that is no hash is nobody's": async (store) => {
+  "no blob is returned for an invalid hash": async (store) => {
     for (const name of ["", "..", "../deltawire.db", "A".repeat(64)])
       assert.equal(await store.get(name), undefined);
   },
 
-  "a blob that no task refers to goes, one that a task refers to stays": async (store) => {
-    const [unused, inEvent, inPrivate, ofEnded] = await Promise.all(
-      [70_001, 70_002, 3, 4].map((size) => store.put(bytesOf(size), "image/png")),
+  "an unused blob is pruned, and one in use is kept": async (store) => {
+    const [unusedBlob, publicBlob, privateBlob, endedTaskBlob] = await Promise.all(
+      [70_001, 70_002, 3, 4].map((size) => store.put(createBytes(size), "image/png")),
     );
-    const shown = warning("t", 1, `/api/blobs/${inEvent}`);
-    const hidden = entry("t", 2, { type: "task.working" }, { image: `/api/blobs/${inPrivate}` });
-    await store.append("t", [created("t"), shown, hidden], durable);
-    const last = [created("u"), warning("u", 1, `(/api/blobs/${ofEnded})`), completed("u", 2)];
-    await store.append("u", last, durable);
+    const publicEntry = warningEntry("t", 1, `/api/blobs/${publicBlob}`);
+    const privateEntry = createEntry(
+      "t",
+      2,
+      { type: "task.working" },
+      { image: `/api/blobs/${privateBlob}` },
+    );
+    await store.append("t", [taskCreatedEntry("t"), publicEntry, privateEntry], durable);
+    const endedTask = [
+      taskCreatedEntry("u"),
+      warningEntry("u", 1, `(/api/blobs/${endedTaskBlob})`),
+      taskCompletedEntry("u", 2),
+    ];
+    await store.append("u", endedTask, durable);
     const { blobs } = await store.prune(Date.now() + farFuture);
-    assert.equal(await store.get(unused ?? ""), undefined);
-    assert.equal((await store.get(inEvent ?? ""))?.bytes.length, 70_002);
-    assert.equal((await store.get(inPrivate ?? ""))?.bytes.length, 3);
-    const isEndedGone = (await store.rootOf("u")) === undefined;
-    assert.equal((await store.get(ofEnded ?? "")) === undefined, isEndedGone);
-    assert.equal(blobs, isEndedGone ? 2 : 1);
+    assert.equal(await store.get(unusedBlob ?? ""), undefined);
+    assert.equal((await store.get(publicBlob ?? ""))?.bytes.length, 70_002);
+    assert.equal((await store.get(privateBlob ?? ""))?.bytes.length, 3);
+    const isEndedTaskRemoved = (await store.findRootTask("u")) === undefined;
+    assert.equal((await store.get(endedTaskBlob ?? "")) === undefined, isEndedTaskRemoved);
+    assert.equal(blobs, isEndedTaskRemoved ? 2 : 1);
   },
 
-  "a blob that only a replaced entry referred to goes": async (store) => {
-    const [gone, stays, isNew] = await Promise.all(
-      [5, 6, 7].map((size) => store.put(bytesOf(size), "image/png")),
+  "a blob that only a replaced entry referred to is pruned": async (store) => {
+    const [unusedHash, usedHash, newHash] = await Promise.all(
+      [5, 6, 7].map((size) => store.put(createBytes(size), "image/png")),
     );
-    const both = warning("t", 1, `/api/blobs/${gone} /api/blobs/${stays}`);
-    const hidden = entry("t", 2, { type: "task.working" }, { image: `/api/blobs/${stays}` });
-    const replaced = [warning("t", 1, `/api/blobs/${isNew}`)];
-    await store.append("t", [created("t"), both, hidden], { ...durable, replaced });
+    const entryWithBothBlobs = warningEntry(
+      "t",
+      1,
+      `/api/blobs/${unusedHash} /api/blobs/${usedHash}`,
+    );
+    const privateEntry = createEntry(
+      "t",
+      2,
+      { type: "task.working" },
+      { image: `/api/blobs/${usedHash}` },
+    );
+    const replacements = [warningEntry("t", 1, `/api/blobs/${newHash}`)];
+    await store.append("t", [taskCreatedEntry("t"), entryWithBothBlobs, privateEntry], {
+      ...durable,
+      replacements,
+    });
     await store.prune(Date.now() + farFuture);
-    assert.equal(await store.get(gone ?? ""), undefined);
-    assert.ok((await store.get(stays ?? "")) !== undefined);
-    assert.ok((await store.get(isNew ?? "")) !== undefined);
+    assert.equal(await store.get(unusedHash ?? ""), undefined);
+    assert.ok((await store.get(usedHash ?? "")) !== undefined);
+    assert.ok((await store.get(newHash ?? "")) !== undefined);
   },
 
-  "a blob that was just put stays, for the task that will refer to it": async (store) => {
-    const hash = await store.put(bytesOf(10), "image/png");
+  "a new blob without references is kept for a while": async (store) => {
+    const hash = await store.put(createBytes(10), "image/png");
     await store.prune(Date.now());
     assert.ok((await store.get(hash)) !== undefined);
   },
 
-  "a blob that was removed can be put again": async (store) => {
+  "a removed blob can be stored again": async (store) => {
     for (const size of [10, 100_000]) {
-      const hash = await store.put(bytesOf(size), "image/png");
+      const hash = await store.put(createBytes(size), "image/png");
       await store.prune(Date.now() + farFuture);
       assert.equal(await store.get(hash), undefined);
-      await store.put(bytesOf(size), "image/jpeg");
+      await store.put(createBytes(size), "image/jpeg");
       assert.equal((await store.get(hash))?.mediaType, "image/jpeg");
     }
   },
 };
 
-function bytesOf(size: number): Uint8Array {
-  return Uint8Array.from({ length: size }, (_, at) => (at * 31 + size) % 251);
+function createBytes(size: number): Uint8Array {
+  return Uint8Array.from({ length: size }, (_, index) => (index * 31 + size) % 251);
 }

@@ -1,20 +1,42 @@
+import { accessKeyScenarios } from "./access-keys.ts";
 import { blobScenarios } from "./blobs.ts";
-import { chatBelongingScenarios } from "./chat-belongings.ts";
+import { chatSideDataScenarios } from "./chat-side-data.ts";
 import { chatSearchScenarios } from "./chat-search.ts";
-import { chatSinceScenarios } from "./chat-since.ts";
+import { chatUpdateScenarios } from "./chat-update.ts";
 import { chatScenarios } from "./chats.ts";
+import { conversationScenarios } from "./conversations.ts";
+import { fileScenarios } from "./files.ts";
+import { gatewayStateScenarios } from "./gateway-state.ts";
+import { inboxScenarios } from "./inbox.ts";
+import { leaseScenarios } from "./leases.ts";
 import { logScenarios } from "./log.ts";
-import { checksOf, type OpenForCheck, type StoreCheck } from "./scenario.ts";
+import { lostReplyScenarios } from "./lost-replies.ts";
+import { ownerScenarios } from "./owners.ts";
+import { responseScenarios } from "./responses.ts";
+import { buildChecks, type OpenForCheck, type StoreCheck } from "./scenario.ts";
 import { taskScenarios } from "./tasks.ts";
 
 export type { OpenForCheck, StoreCheck } from "./scenario.ts";
 
 /**
- * What every store must do, as checks that any test framework can run: each opens a store of its own, and rejects with
- * an assertion error where the store does something else.
+ * Returns the checks that every store must pass, for any test framework. Each opens its own store and rejects with an
+ * assertion error if the store misbehaves.
  */
 export function storeContract(open: OpenForCheck): StoreCheck[] {
-  const tasks = { ...logScenarios, ...taskScenarios, ...blobScenarios };
-  const chats = { ...chatScenarios, ...chatSinceScenarios, ...chatSearchScenarios };
-  return checksOf({ ...tasks, ...chats, ...chatBelongingScenarios }, open);
+  const tasks = { ...logScenarios, ...taskScenarios, ...lostReplyScenarios, ...leaseScenarios };
+  const chats = { ...chatScenarios, ...chatUpdateScenarios, ...chatSearchScenarios };
+  const others = {
+    ...chatSideDataScenarios,
+    ...gatewayStateScenarios,
+    ...accessKeyScenarios,
+    ...responseScenarios,
+  };
+  const shared = {
+    ...inboxScenarios,
+    ...blobScenarios,
+    ...ownerScenarios,
+    ...fileScenarios,
+    ...conversationScenarios,
+  };
+  return buildChecks({ ...tasks, ...chats, ...others, ...shared }, open);
 }

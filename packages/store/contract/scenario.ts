@@ -3,53 +3,54 @@ import type { LogEntry, StoreErrorCode, TaskEvent, TaskEventBody } from "@deltaw
 import type { JsonObject, TaskInfo } from "@deltawire/tasks";
 import type { Store } from "@deltawire/store";
 
-/** A new, empty store for one check. `reopen` closes it and opens the same again. */
+/** Opens a new, empty store for one check. `reopen` closes and reopens it. */
 export type OpenForCheck = () => Promise<{
   store: Store;
   reopen: () => Promise<Store>;
   close: () => Promise<void>;
 }>;
 
-/** A sentence that holds for every store, and how to see that it does. */
+/** A named check of a store. */
 export interface StoreCheck {
   name: string;
   run: () => Promise<void>;
 }
 
-export type Scenarios = Record<
+export type StoreScenarios = Record<
   string,
   (store: Store, reopen: () => Promise<Store>) => Promise<void>
 >;
 
-export function checksOf(scenarios: Scenarios, open: OpenForCheck): StoreCheck[] {
+export function buildChecks(scenarios: StoreScenarios, open: OpenForCheck): StoreCheck[] {
   return Object.entries(scenarios).map(([name, scenario]) => ({
     name,
     run: async () => {
-      const opened = await open();
+      const testStore = await open();
       try {
-        await scenario(opened.store, opened.reopen);
+        await scenario(testStore.store, testStore.reopen);
       } finally {
-        await opened.close();
+        await testStore.close();
       }
     },
   }));
 }
 
-export function entry(
+/** Builds a log entry from the type-specific fields of an event. */
+export function createEntry(
   taskId: string,
   sequenceNumber: number,
   body: TaskEventBody,
-  hidden?: JsonObject,
+  privateData?: JsonObject,
 ): LogEntry {
   const event: TaskEvent = { task_id: taskId, sequence_number: sequenceNumber, ...body };
   const json = JSON.stringify(event);
-  return hidden === undefined ? { event, json } : { event, json, private: hidden };
+  return privateData === undefined ? { event, json } : { event, json, private: privateData };
 }
 
-export function created(
+export function taskCreatedEntry(
   taskId: string,
   sequenceNumber = 0,
-  more: Partial<TaskInfo> = {},
+  overrides: Partial<TaskInfo> = {},
 ): LogEntry {
   const task: TaskInfo = {
     root_task_id: taskId,
@@ -61,28 +62,31 @@ export function created(
     limits: {},
     created_at: "2026-01-02T03:04:05.000Z",
     protocol_version: "1.0",
-    ...more,
+    ...overrides,
   };
-  return entry(taskId, sequenceNumber, { type: "task.created", task });
+  return createEntry(taskId, sequenceNumber, { type: "task.created", task });
 }
 
-export function warning(taskId: string, sequenceNumber: number, message = "slow"): LogEntry {
-  return entry(taskId, sequenceNumber, { type: "task.warning", code: "retry", message });
+export function warningEntry(taskId: string, sequenceNumber: number, message = "slow"): LogEntry {
+  return createEntry(taskId, sequenceNumber, { type: "task.warning", code: "retry", message });
 }
 
-export function completed(taskId: string, sequenceNumber: number): LogEntry {
+export function taskCompletedEntry(taskId: string, sequenceNumber: number): LogEntry {
   const usage = { input_tokens: 1, output_tokens: 1, total_tokens: 2 };
-  return entry(taskId, sequenceNumber, { type: "task.completed", usage, state_hash: "" });
+  return createEntry(taskId, sequenceNumber, { type: "task.completed", usage, state_hash: "" });
 }
 
-export async function numbersOf(store: Store, rootTaskId: string): Promise<number[]> {
+export async function readSequenceNumbers(store: Store, rootTaskId: string): Promise<number[]> {
   const rows = await store.read(rootTaskId, -1, 1_000_000);
   return rows.map((row) => row.sequence_number);
 }
 
-export async function assertRejects(work: Promise<unknown>, code: StoreErrorCode): Promise<void> {
-  await assert.rejects(work, (error) => {
-    assert.ok(error instanceof Error && "code" in error, "it rejects with a coded error");
+export async function assertRejects(
+  operation: Promise<unknown>,
+  code: StoreErrorCode,
+): Promise<void> {
+  await assert.rejects(operation, (error) => {
+    assert.ok(error instanceof Error && "code" in error, "the error has a code");
     assert.equal(error.code, code);
     return true;
   });

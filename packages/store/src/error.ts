@@ -1,6 +1,9 @@
 import type { StoreErrorCode } from "@deltawire/tasks";
 
-/** The only error that this package throws on purpose. Its message says what to do. */
+/** The codes of failures of the database or the file system. */
+export type DatabaseErrorCode = Exclude<StoreErrorCode, "lease_lost" | "id_taken">;
+
+/** The only error that this package throws deliberately. Its message says what to do. */
 export class StoreError extends Error {
   readonly code: StoreErrorCode;
 

@@ -1,56 +1,55 @@
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect, onTestFinished, test } from "vitest";
-import { CommitQueue } from "../src/commit-queue.ts";
-import { openForWriting } from "../src/database.ts";
+import { CommitQueue } from "../src/sqlite/commit-queue.ts";
+import { openForWriting } from "../src/sqlite/database.ts";
 import { StoreError } from "../src/error.ts";
-import type { Connection } from "../src/sql/connection.ts";
-import { temporaryFolder } from "./opened.ts";
+import type { SqliteConnection } from "../src/sqlite/connection.ts";
+import { createTemporaryFolder } from "./test-store.ts";
 
-test("what comes in one turn of the event loop is one transaction, and resolves after it", async () => {
-  const { queue, seenByOthers } = opened();
-  const seen: number[] = [];
+test("writes of one turn of the event loop share a transaction and resolve after its commit", async () => {
+  const { queue, countCommittedRows } = openQueue();
+  const countsDuringWrites: number[] = [];
   const writes = ["a", "b", "c"].map((name) =>
-    queue.add((db) => {
-      insert(db, name);
-      seen.push(seenByOthers());
+    queue.enqueue((db) => {
+      insertValue(db, name);
+      countsDuringWrites.push(countCommittedRows());
     }, true),
   );
-  const whenResolved = writes.map((write) => write.then(seenByOthers));
-  expect(await Promise.all(whenResolved)).toEqual([3, 3, 3]);
-  expect(seen).toEqual([0, 0, 0]);
+  const countsAfterWrites = writes.map((write) => write.then(countCommittedRows));
+  expect(await Promise.all(countsAfterWrites)).toEqual([3, 3, 3]);
+  expect(countsDuringWrites).toEqual([0, 0, 0]);
 });
 
-test("what comes in the next turn is the next transaction", async () => {
-  const { queue, seenByOthers } = opened();
-  await queue.add((db) => insert(db, "a"), false);
-  expect(await queue.add(seenByOthers, false)).toBe(1);
+test("writes of the next turn are in the next transaction", async () => {
+  const { queue, countCommittedRows } = openQueue();
+  await queue.enqueue((db) => insertValue(db, "a"), false);
+  expect(await queue.enqueue(countCommittedRows, false)).toBe(1);
 });
 
-test("a transaction waits for the disk when one of its writes must last, and only then", async () => {
-  const { queue } = opened();
-  const level = (db: Connection) =>
+test("a transaction syncs to disk only if one of its writes is durable", async () => {
+  const { queue } = openQueue();
+  const readSyncLevel = (db: SqliteConnection) =>
     db.get<{ synchronous: number }>("PRAGMA synchronous")?.synchronous;
   const [normal, full] = [1, 2];
-  expect(await queue.add(level, false)).toBe(normal);
-  expect(await queue.add(level, true)).toBe(full);
-  expect(await queue.add(level, false)).toBe(normal);
-  expect(await Promise.all([queue.add(level, false), queue.add(level, true)])).toEqual([
-    full,
-    full,
-  ]);
+  expect(await queue.enqueue(readSyncLevel, false)).toBe(normal);
+  expect(await queue.enqueue(readSyncLevel, true)).toBe(full);
+  expect(await queue.enqueue(readSyncLevel, false)).toBe(normal);
+  expect(
+    await Promise.all([queue.enqueue(readSyncLevel, false), queue.enqueue(readSyncLevel, true)]),
+  ).toEqual([full, full]);
 });
 
-test("a write that is refused is undone alone; the others are done once, in their order", async () => {
-  const { queue, names } = opened();
+test("a rejected write is rolled back alone; the others run once, in order", async () => {
+  const { queue, readCommittedValues } = openQueue();
   const results = await Promise.allSettled([
-    queue.add((db) => insert(db, "a"), true),
-    queue.add((db) => {
-      insert(db, "x");
+    queue.enqueue((db) => insertValue(db, "a"), true),
+    queue.enqueue((db) => {
+      insertValue(db, "x");
       throw new StoreError("store_failed", "no");
     }, true),
-    queue.add((db) => insert(db, "b"), true),
-    queue.add(() => {
+    queue.enqueue((db) => insertValue(db, "b"), true),
+    queue.enqueue(() => {
       throw new StoreError("store_failed", "neither");
     }, true),
   ]);
@@ -60,22 +59,22 @@ test("a write that is refused is undone alone; the others are done once, in thei
     "fulfilled",
     "rejected",
   ]);
-  expect(names()).toEqual(["a", "b"]);
+  expect(readCommittedValues()).toEqual(["a", "b"]);
 });
 
-test("when the store itself fails, all of the transaction is refused, and the next one is taken", async () => {
-  const { queue, names } = opened();
+test("if the database fails, all writes of the transaction are rejected, and the next one succeeds", async () => {
+  const { queue, readCommittedValues } = openQueue();
   const results = await Promise.allSettled([
-    queue.add((db) => insert(db, "a"), true),
-    queue.add((db) => db.run("INSERT INTO nowhere VALUES (1)"), true),
+    queue.enqueue((db) => insertValue(db, "a"), true),
+    queue.enqueue((db) => db.run("INSERT INTO nowhere VALUES (1)"), true),
   ]);
   expect(results.map((result) => result.status)).toEqual(["rejected", "rejected"]);
-  await queue.add((db) => insert(db, "b"), true);
-  expect(names()).toEqual(["b"]);
+  await queue.enqueue((db) => insertValue(db, "b"), true);
+  expect(readCommittedValues()).toEqual(["b"]);
 });
 
-function opened() {
-  const path = join(temporaryFolder(), "tasks.db");
+function openQueue() {
+  const path = join(createTemporaryFolder(), "tasks.db");
   const db = openForWriting(path, { timeoutMs: 0, now: Date.now });
   db.execute("DELETE FROM meta");
   const reader = new DatabaseSync(path, { readOnly: true });
@@ -83,14 +82,18 @@ function opened() {
     reader.close();
     db.close();
   });
-  const names = () =>
+  const readCommittedValues = () =>
     reader
       .prepare("SELECT value FROM meta ORDER BY name")
       .all()
       .map((row) => row["value"]);
-  return { queue: new CommitQueue(db), names, seenByOthers: () => names().length };
+  return {
+    queue: new CommitQueue(db),
+    readCommittedValues,
+    countCommittedRows: () => readCommittedValues().length,
+  };
 }
 
-function insert(db: Connection, value: string): void {
+function insertValue(db: SqliteConnection, value: string): void {
   db.run("INSERT INTO meta (name, value) SELECT count(*), ? FROM meta", value);
 }

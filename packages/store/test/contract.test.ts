@@ -1,17 +1,22 @@
 import { join } from "node:path";
 import { openStore } from "@deltawire/store";
 import { type OpenForCheck, storeContract } from "@deltawire/store/contract";
-import { describe, expect, test } from "vitest";
-import { temporaryFolder } from "./opened.ts";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import {
+  canRunPostgres,
+  startPostgres,
+  type PostgresServer,
+} from "../../../test/postgres-server.ts";
+import { createTemporaryFolder } from "./test-store.ts";
 
 const inFile: OpenForCheck = async () => {
-  const path = join(temporaryFolder(), "tasks.db");
-  let store = await openStore({ path, keepDays: 30 });
+  const path = join(createTemporaryFolder(), "tasks.db");
+  let store = await openStore({ path, retentionDays: 30 });
   return {
     store,
     reopen: async () => {
       await store.close();
-      store = await openStore({ path, keepDays: 30 });
+      store = await openStore({ path, retentionDays: 30 });
       return store;
     },
     close: () => store.close(),
@@ -28,6 +33,32 @@ describe.each([
   ["in memory", inMemory],
 ] as const)("a SQLite store %s", (_where, open) => {
   test.each(storeContract(open))("$name", async ({ run }) => {
+    await expect(run()).resolves.toBeUndefined();
+  });
+});
+
+describe.skipIf(!canRunPostgres)("a PostgreSQL store", () => {
+  let server: PostgresServer;
+  let schemas = 0;
+  beforeAll(async () => {
+    server = await startPostgres();
+  }, 600_000);
+  afterAll(() => server.stop());
+
+  const inPostgres: OpenForCheck = async () => {
+    const options = { url: server.url, schema: `contract_${(schemas += 1)}`, retentionDays: 30 };
+    let store = await openStore(options);
+    return {
+      store,
+      reopen: async () => {
+        await store.close();
+        store = await openStore(options);
+        return store;
+      },
+      close: () => store.close(),
+    };
+  };
+  test.each(storeContract(inPostgres))("$name", async ({ run }) => {
     await expect(run()).resolves.toBeUndefined();
   });
 });

@@ -1,13 +1,13 @@
 import type { LogEntry } from "@deltawire/tasks";
-import { warning } from "../contract/scenario.ts";
+import { warningEntry } from "../contract/scenario.ts";
 
-export { completed, created } from "../contract/scenario.ts";
+export { taskCompletedEntry, taskCreatedEntry } from "../contract/scenario.ts";
 
-export function warnings(
+export function warningEntries(
   taskId: string,
   from: number,
   count: number,
   message?: string,
 ): LogEntry[] {
-  return Array.from({ length: count }, (_, at) => warning(taskId, from + at, message));
+  return Array.from({ length: count }, (_, at) => warningEntry(taskId, from + at, message));
 }

@@ -1,16 +1,16 @@
 import { writeSync } from "node:fs";
 import { openStore, StoreError } from "@deltawire/store";
-import { ChatStage } from "../contract/chat-scenario.ts";
-import { created, warnings } from "./sample-events.ts";
+import { ChatBuilder } from "../contract/chat-builder.ts";
+import { taskCreatedEntry, warningEntries } from "./sample-events.ts";
 
 /*
- * A process of its own with a store. `node store-process.ts PATH hold|open|append|chat|fill|read`. A line is printed at once, so
- * that it is out before the process can be killed.
+ * A program that uses a store in its own process: `node store-process.ts PATH hold|open|append|chat|fill|read`. It writes
+ * its output synchronously, so that a later kill cannot lose any of it.
  */
 
-const [path = "", what = ""] = process.argv.slice(2);
+const [path = "", command = ""] = process.argv.slice(2);
 
-becomeUser(process.env["STORE_PROCESS_UID"]);
+switchUser(process.env["STORE_PROCESS_UID"]);
 
 try {
   await run();
@@ -20,64 +20,64 @@ try {
 }
 
 async function run(): Promise<void> {
-  const told: string[] = [];
-  const onWarning = (message: string) => told.push(message);
+  const warningMessages: string[] = [];
+  const onWarning = (message: string) => warningMessages.push(message);
   const store = await openStore({ path, timeoutMs: 100, onWarning });
-  switch (what) {
-    case "hold": // until its input ends
+  switch (command) {
+    case "hold": // keeps the store open until standard input ends
       print({ pid: process.pid });
       for await (const _ of process.stdin);
       return store.close();
-    case "append": // three tasks at once for ever, batches of 1 to 40 events, every second one durable
-      await Promise.all(["a", "b", "c"].map((task, at) => appendForEver(task, at)));
+    case "append": // appends batches of 1 to 40 events to three tasks until it is killed; every other batch is durable
+      await Promise.all(["a", "b", "c"].map((task, at) => appendForever(task, at)));
       return;
     case "chat": {
-      // messages for ever; the stamp of each save is printed
-      const stage = new ChatStage(store);
-      let kept = await stage.create("endless");
+      // Adds messages until it is killed, and prints the stamp of each save.
+      const builder = new ChatBuilder(store);
+      let stored = await builder.create("endless");
       for (let at = 1; ; at += 1) {
-        kept = await stage.saved(kept, stage.said(kept.chat, `message${at}`));
-        print(`${kept.stamp}`);
+        stored = await builder.saveChat(stored, builder.addText(stored.chat, `message${at}`));
+        print(`${stored.stamp}`);
       }
     }
     case "fill": {
-      // until there is no room, then read, then once more
-      await store.append("t", [created("t")], { durable: true });
+      // Appends until the file cannot grow, then reads everything, and retries.
+      await store.append("t", [taskCreatedEntry("t")], { durable: true });
       let next = 1;
       try {
         for (;;) {
-          const batch = warnings("t", next, 10, "x".repeat(1000));
+          const batch = warningEntries("t", next, 10, "x".repeat(1000));
           await store.append("t", batch, { durable: next % 20 === 1 });
           next += 10;
         }
       } catch (error) {
         if (!(error instanceof StoreError)) throw error;
-        print({ code: error.code, message: error.message, kept: next });
+        print({ code: error.code, message: error.message, stored: next });
       }
       print({ rows: (await store.read("t", -1, 1_000_000)).length });
-      const again = await store
-        .append("t", warnings("t", next, 10, "x".repeat(100_000)), {
+      const retryResult = await store
+        .append("t", warningEntries("t", next, 10, "x".repeat(100_000)), {
           durable: true,
         })
         .then(
-          () => "kept",
+          () => "stored",
           (error: StoreError) => error.code,
         );
-      print({ again, rows: (await store.read("t", -1, 1_000_000)).length });
+      print({ retry: retryResult, rows: (await store.read("t", -1, 1_000_000)).length });
       const blob = await store.put(new Uint8Array(5_000_000), "image/png").catch((error) => error);
       print({ blob: blob instanceof StoreError ? blob.code : blob });
       return store.close();
     }
     case "read": {
       const rows = (await store.read("t", -1, 1000)).length;
-      const write = await store.append("u", [created("u")], { durable: true }).then(
-        () => "kept",
+      const write = await store.append("u", [taskCreatedEntry("u")], { durable: true }).then(
+        () => "stored",
         (error: StoreError) => error,
       );
       print({
         readOnly: store.readOnly,
         rows,
-        told,
+        warnings: warningMessages,
         write: write instanceof StoreError ? { code: write.code, message: write.message } : write,
       });
       return store.close();
@@ -87,11 +87,11 @@ async function run(): Promise<void> {
       return store.close();
   }
 
-  async function appendForEver(task: string, at: number): Promise<void> {
-    await store.append(task, [created(task)], { durable: true });
+  async function appendForever(task: string, at: number): Promise<void> {
+    await store.append(task, [taskCreatedEntry(task)], { durable: true });
     for (let next = 1, round = at; ; round += 1) {
       const size = 1 + ((round * 7) % 40);
-      await store.append(task, warnings(task, next, size, `${next}+${size}`), {
+      await store.append(task, warningEntries(task, next, size, `${next}+${size}`), {
         durable: round % 2 === 0,
       });
       next += size;
@@ -100,7 +100,7 @@ async function run(): Promise<void> {
   }
 }
 
-function becomeUser(uid: string | undefined): void {
+function switchUser(uid: string | undefined): void {
   if (uid === undefined) return;
   process.setgroups?.([]);
   process.setgid?.(Number(uid));

@@ -1,64 +1,82 @@
 import { parseArgs } from "node:util";
 import {
-  Annotator,
+  CitationAnnotator,
   coalesce,
   LogValidator,
   Reducer,
   type LogEntry,
   type TaskEvent,
 } from "@deltawire/tasks";
-import { conversation, converse, sha256, wordAt, type Shape } from "./conversation.ts";
-import { microseconds, perSecond, printTable, thousands, type Goal } from "./report.ts";
-import { race, timesAsLong, type Contestant, type Effort, type Result } from "./rounds.ts";
-import { checkReaders, readersOf } from "./ui-reader.ts";
+import {
+  createConversation,
+  writeConversation,
+  sha256,
+  getWord,
+  type Shape,
+} from "./conversation.ts";
+import {
+  formatMicroseconds,
+  formatPerSecond,
+  formatThousands,
+  printTable,
+  type Goal,
+} from "./report.ts";
+import {
+  measureCandidates,
+  computeRatio,
+  type Candidate,
+  type BenchDuration,
+  type Result,
+} from "./rounds.ts";
+import { checkReaders, createReaders } from "./ui-reader.ts";
 
 /*
- * The pure part of `npm run bench:tasks`, which starts it and is told its goals; it can be run alone. A measurement, not
- * a test. It uses no network.
+ * The part of `npm run bench:tasks` that needs no network. It is started as a child process and sends its goals to the parent; it
+ * can also be run alone.
  */
 
 const { values: options } = parseArgs({ options: { quick: { type: "boolean", default: false } } });
 
-const effort: Effort = options.quick
-  ? { budget: 80, warmUp: 10, sample: 1, fewestRounds: 2 }
-  : { budget: 1200, warmUp: 80, sample: 5, fewestRounds: 5 };
+const duration: BenchDuration = options.quick
+  ? { budgetMs: 80, warmUpMs: 10, sampleMs: 1, minRounds: 2 }
+  : { budgetMs: 1200, warmUpMs: 80, sampleMs: 5, minRounds: 5 };
 
 const sizes = [100, 1000, 10_000, 100_000];
-const largest = 100_000;
+const maxSize = 100_000;
 const titles: Record<Shape, string> = {
   few: "two items",
   usual: "an item in 81 events",
   many: "an item in 10 events",
 };
 const shapes: readonly Shape[] = options.quick ? ["few", "many"] : ["few", "usual", "many"];
-/** A last-to-first ratio up to this counts as flat: runs on an unquiet machine differ by nearly as much. */
-const flat = 1.25;
+/** A last-to-first ratio up to this counts as flat: on a busy machine, runs differ by nearly as much. */
+const maxFlatGrowth = 1.25;
 const goals: Goal[] = [];
 
 /**
- * Out of objects that lie ready, where a long log is slower for the processor's cache alone, as its floor shows; and out
- * of lines, as events come, each of them parsed just before.
+ * Half of these reduce parsed events; the baseline shows that a long log is slower only because of the CPU cache. The others
+ * parse each event from a JSON line first.
  */
 const reductions: {
   name: string;
-  isFloor?: true;
+  isBaseline?: true;
   run: (entries: readonly LogEntry[]) => () => number;
 }[] = [
-  { name: "reduced, the state after 64", run: (log) => ofEvents(log, 64) },
-  { name: "reduced, the state after each", run: (log) => ofEvents(log, 1) },
-  { name: "floor: each event touched", isFloor: true, run: (log) => ofEvents(log, 0) },
+  { name: "reduced, state read after 64", run: (log) => reduceEvents(log, 64) },
+  { name: "reduced, state read after each", run: (log) => reduceEvents(log, 1) },
+  { name: "baseline: each event read", isBaseline: true, run: (log) => reduceEvents(log, 0) },
   {
-    name: "parsed and reduced, the state after 64",
-    run: (log) => ofLines(log, 64),
+    name: "parsed and reduced, state read after 64",
+    run: (log) => reduceLines(log, 64),
   },
   {
-    name: "parsed and reduced, the state after each",
-    run: (log) => ofLines(log, 1),
+    name: "parsed and reduced, state read after each",
+    run: (log) => reduceLines(log, 1),
   },
-  { name: "floor: JSON.parse", isFloor: true, run: (log) => ofLines(log, 0) },
+  { name: "baseline: JSON.parse", isBaseline: true, run: (log) => reduceLines(log, 0) },
 ];
 
-const logs = new Map(shapes.map((shape) => [shape, conversation(shape, largest + 3000)]));
+const logs = new Map(shapes.map((shape) => [shape, createConversation(shape, maxSize + 3000)]));
 await measureReducer();
 await measureWriter();
 await measureText();
@@ -66,8 +84,8 @@ await measureReaders();
 
 if (process.send === undefined) {
   console.log("\nGoals");
-  for (const { goal, met, measured } of goals)
-    console.log(`  ${met ? "met   " : "MISSED"}  ${goal}: ${measured}`);
+  for (const { description, isMet, measured } of goals)
+    console.log(`  ${isMet ? "met   " : "MISSED"}  ${description}: ${measured}`);
 } else {
   process.send({ goals });
   process.disconnect();
@@ -78,39 +96,39 @@ async function measureReducer(): Promise<void> {
   for (const shape of shapes) {
     const title = titles[shape];
     const rates: number[] = [];
-    for (const { name, isFloor = false, run } of reductions) {
-      const results = await race(
-        sizes.map((size): Contestant => {
-          const entries = logOf(shape).slice(0, size);
+    for (const { name, isBaseline = false, run } of reductions) {
+      const results = await measureCandidates(
+        sizes.map((size): Candidate => {
+          const entries = getLog(shape).slice(0, size);
           return { name, events: size, run: run(entries) };
         }),
-        effort,
+        duration,
       );
-      const growth = timesPerEvent(results.at(-1), results[0]);
+      const growth = computeGrowth(results.at(-1), results[0]);
       const slowest = Math.min(...results.map(({ perEvent }) => 1e9 / perEvent));
       rows.push([
         `${title}: ${name}`,
-        ...results.map(microseconds),
-        thousands(slowest),
+        ...results.map(formatMicroseconds),
+        formatThousands(slowest),
         growth.toFixed(2),
       ]);
-      if (isFloor) continue;
+      if (isBaseline) continue;
       rates.push(slowest);
       goals.push({
-        goal: `${title}, ${name}: cost per event flat from 100 to 100,000 (last / first ≤ ${flat})`,
-        met: growth <= flat,
+        description: `${title}, ${name}: cost per event flat from 100 to 100,000 (last / first ≤ ${maxFlatGrowth})`,
+        isMet: growth <= maxFlatGrowth,
         measured: growth.toFixed(2),
       });
     }
     goals.push({
-      goal: `${title}: ≥ 100,000 events a second reduced, at every length and in every way`,
-      met: Math.min(...rates) >= 100_000,
-      measured: `${thousands(Math.min(...rates))} at the slowest`,
+      description: `${title}: ≥ 100,000 events reduced per second, for all lengths and ways`,
+      isMet: Math.min(...rates) >= 100_000,
+      measured: `${formatThousands(Math.min(...rates))} at the slowest`,
     });
   }
   printTable(
-    "Reducer: µs of processor an event, by the number of events",
-    ["", ...sizes.map((size) => size.toLocaleString("en")), "least events/s", "last / first"],
+    "Reducer: µs of CPU time per event, by the number of events",
+    ["", ...sizes.map((size) => size.toLocaleString("en")), "min. events/s", "last / first"],
     rows,
   );
 }
@@ -120,64 +138,64 @@ async function measureWriter(): Promise<void> {
   const size = 10_000;
   for (const shape of shapes) {
     const title = titles[shape];
-    const events = conversation(shape, size).map(({ event }) => event);
+    const events = createConversation(shape, size).map(({ event }) => event);
     const count = events.length;
-    const results = await race(
+    const results = await measureCandidates(
       [
         {
-          name: "writer: checked, reduced and as JSON",
+          name: "writer: validated, reduced and encoded",
           events: count,
           run: () => writeAll(shape, size),
         },
         {
-          name: "validator alone, the reducer in it",
+          name: "validator with its reducer",
           events: count,
           run: () => validateAll(events),
         },
-        { name: "JSON.stringify alone", events: count, run: () => stringifyAll(events) },
+        { name: "only JSON.stringify", events: count, run: () => stringifyAll(events) },
       ],
-      effort,
+      duration,
     );
-    const floor = results.at(-1);
+    const baseline = results.at(-1);
     for (const result of results)
       rows.push([
         `${title}: ${result.name}`,
-        microseconds(result),
-        perSecond(result),
-        timesAsLong(result, floor).toFixed(2),
+        formatMicroseconds(result),
+        formatPerSecond(result),
+        computeRatio(result, baseline).toFixed(2),
       ]);
     const [writer] = results;
     if (writer !== undefined)
       goals.push({
-        goal: `writer and validator, ${title}: ≥ 100,000 events a second`,
-        met: 1e9 / writer.perEvent >= 100_000,
-        measured: perSecond(writer),
+        description: `writer and validator, ${title}: ≥ 100,000 events per second`,
+        isMet: 1e9 / writer.perEvent >= 100_000,
+        measured: formatPerSecond(writer),
       });
   }
   printTable(
     `Writer and validator, a log of ${size.toLocaleString("en")} events`,
-    ["", "µs an event", "events/s", "x stringify"],
+    ["", "µs per event", "events/s", "x stringify"],
     rows,
   );
 }
 
 async function measureText(): Promise<void> {
-  const words = Array.from({ length: 10_000 }, (_, nth) => wordAt(nth));
-  const deltas = logOf("few")
+  const words = Array.from({ length: 10_000 }, (_, index) => getWord(index));
+  const deltas = getLog("few")
     .map(({ event }) => event)
     .filter(({ type }) => type === "task.text.delta")
     .slice(0, 10_000);
-  const results = await race(
+  const results = await measureCandidates(
     [
       { name: "annotator", events: words.length, run: () => annotateAll(words) },
       { name: "coalescer, 1,000 at a time", events: deltas.length, run: () => coalesceAll(deltas) },
     ],
-    effort,
+    duration,
   );
   printTable(
-    "Text: a delta of 1 to 10 characters",
-    ["", "µs a delta", "deltas/s"],
-    results.map((result) => [result.name, microseconds(result), perSecond(result)]),
+    "Text: deltas of 1 to 10 characters",
+    ["", "µs per delta", "deltas/s"],
+    results.map((result) => [result.name, formatMicroseconds(result), formatPerSecond(result)]),
   );
 }
 
@@ -187,64 +205,70 @@ async function measureReaders(): Promise<void> {
   for (const shape of shapes) {
     const title = titles[shape];
     for (const size of [100, 1000, ...(options.quick ? [] : [5000])]) {
-      const readers = readersOf(conversation(shape, size));
+      const readers = createReaders(createConversation(shape, size));
       await checkReaders(readers);
-      for (const [from, { ours, oursInBatches, theirs }] of [
+      for (const [from, { ours, oursInBatches, sdk }] of [
         ["objects", readers.objects],
         ["SSE bytes", readers.bytes],
       ] as const) {
-        const [one, many, sdk] = await race([ours, oursInBatches, theirs], {
-          ...effort,
-          budget: effort.budget / 2,
+        const [single, batched, sdkResult] = await measureCandidates([ours, oursInBatches, sdk], {
+          ...duration,
+          budgetMs: duration.budgetMs / 2,
         });
-        const ratio = timesAsLong(sdk, one);
-        ratios.push({ title: `${title}, ${ours.events} of them, ${from}`, ratio });
+        const ratio = computeRatio(sdkResult, single);
+        ratios.push({ title: `${title}, ${ours.events} events, ${from}`, ratio });
         rows.push([
-          `${title}, out of ${from}`,
+          `${title}, from ${from}`,
           `${ours.events.toLocaleString("en")} / ${readers.chunks.toLocaleString("en")}`,
-          ...[one, many, sdk].map((result) => (result === undefined ? "" : microseconds(result))),
+          ...[single, batched, sdkResult].map((result) =>
+            result === undefined ? "" : formatMicroseconds(result),
+          ),
           `${ratio.toFixed(1)}x`,
-          `${timesAsLong(sdk, many).toFixed(1)}x`,
+          `${computeRatio(sdkResult, batched).toFixed(1)}x`,
         ]);
       }
     }
   }
   printTable(
-    "The same conversation through readUIMessageStream of `ai`: µs an event of ours",
-    ["", "events / chunks", "ours, each shown", "ours, by 64", "ai", "ours, each, is", "by 64"],
+    "The same conversation with readUIMessageStream of `ai`: µs per event of ours",
+    ["", "events / chunks", "ours, each event", "ours, per 64", "ai", "speedup, each", "per 64"],
     rows,
   );
-  const [least] = ratios.toSorted((a, b) => a.ratio - b.ratio);
+  const [worst] = ratios.toSorted((a, b) => a.ratio - b.ratio);
   goals.push({
-    goal: "≥ 5x the `ai` SDK's reader, the state looked at after every event as there",
-    met: (least?.ratio ?? NaN) >= 5,
-    measured: `${least?.ratio.toFixed(1)}x at the least (${least?.title})`,
+    description: "≥ 5x the speed of the `ai` SDK's reader, with the state read after every event",
+    isMet: (worst?.ratio ?? NaN) >= 5,
+    measured: `${worst?.ratio.toFixed(1)}x in the worst case (${worst?.title})`,
   });
 }
 
-function logOf(shape: Shape): readonly LogEntry[] {
+function getLog(shape: Shape): readonly LogEntry[] {
   return logs.get(shape) ?? [];
 }
 
-/** The state is looked at after so many events; 0: nothing is reduced. */
-function ofEvents(log: readonly LogEntry[], batch: number): () => number {
+/** Reads the state after every `batch` events; 0: does not reduce. */
+function reduceEvents(log: readonly LogEntry[], batch: number): () => number {
   const events = log.map(({ event }) => event);
-  return batch === 0 ? () => touchAll(events) : () => reduceAll(events, batch, (event) => event);
+  return batch === 0 ? () => readAll(events) : () => reduceAll(events, batch, (event) => event);
 }
 
-function ofLines(log: readonly LogEntry[], batch: number): () => number {
+function reduceLines(log: readonly LogEntry[], batch: number): () => number {
   const lines = log.map(({ json }) => json);
   return batch === 0
     ? () => parseAll(lines)
     : () => reduceAll(lines, batch, (line) => JSON.parse(line) as TaskEvent);
 }
 
-function reduceAll<T>(given: readonly T[], batch: number, eventOf: (one: T) => TaskEvent): number {
+function reduceAll<T>(
+  inputs: readonly T[],
+  batch: number,
+  toEvent: (input: T) => TaskEvent,
+): number {
   const reducer = new Reducer();
   let sum = 0;
   let pending = 0;
-  for (const one of given) {
-    reducer.apply(eventOf(one));
+  for (const input of inputs) {
+    reducer.apply(toEvent(input));
     pending += 1;
     if (pending < batch) continue;
     pending = 0;
@@ -253,7 +277,7 @@ function reduceAll<T>(given: readonly T[], batch: number, eventOf: (one: T) => T
   return sum + reducer.state.head;
 }
 
-function touchAll(events: readonly TaskEvent[]): number {
+function readAll(events: readonly TaskEvent[]): number {
   let sum = 0;
   for (const event of events) {
     sum += event.sequence_number + event.type.length;
@@ -271,15 +295,15 @@ function parseAll(lines: readonly string[]): number {
 
 function writeAll(shape: Shape, size: number): number {
   let sum = 0;
-  converse(shape, size, ({ json }) => (sum += json.length));
+  writeConversation(shape, size, ({ json }) => (sum += json.length));
   return sum;
 }
 
 function validateAll(events: readonly TaskEvent[]): number {
-  const validator = new LogValidator({ sha256, hashes: false });
+  const validator = new LogValidator({ sha256, checkHashes: false });
   for (const event of events) {
-    const broken = validator.check(event);
-    if (broken !== undefined) throw new Error(broken.message);
+    const violation = validator.check(event);
+    if (violation !== undefined) throw new Error(violation.message);
   }
   return validator.state.head;
 }
@@ -291,7 +315,7 @@ function stringifyAll(events: readonly TaskEvent[]): number {
 }
 
 function annotateAll(words: readonly string[]): number {
-  const annotator = new Annotator((n) => n === 1);
+  const annotator = new CitationAnnotator((n) => n === 1);
   let sum = 0;
   for (const word of words) {
     const { text, annotations } = annotator.push(word);
@@ -307,6 +331,6 @@ function coalesceAll(deltas: readonly TaskEvent[]): number {
   return sum;
 }
 
-function timesPerEvent(later: Result | undefined, earlier: Result | undefined): number {
+function computeGrowth(later: Result | undefined, earlier: Result | undefined): number {
   return (later?.perEvent ?? NaN) / (earlier?.perEvent ?? NaN);
 }

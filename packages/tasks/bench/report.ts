@@ -1,39 +1,39 @@
 import type { Result } from "./rounds.ts";
 
 export interface Goal {
-  goal: string;
-  met: boolean;
+  description: string;
+  isMet: boolean;
   measured: string;
 }
 
-/** The first column to the left, figures to the right. */
+/** Aligns the first column left and all others right. */
 export function printTable(
   title: string,
-  heads: readonly string[],
+  headers: readonly string[],
   rows: readonly (readonly string[])[],
 ): void {
-  const widths = heads.map((head, nth) =>
-    Math.max(head.length, ...rows.map((row) => row[nth]?.length ?? 0)),
+  const widths = headers.map((head, index) =>
+    Math.max(head.length, ...rows.map((row) => row[index]?.length ?? 0)),
   );
   const line = (cells: readonly string[]) =>
     cells
-      .map((cell, nth) =>
-        nth === 0 ? cell.padEnd(widths[nth] ?? 0) : cell.padStart(widths[nth] ?? 0),
+      .map((cell, index) =>
+        index === 0 ? cell.padEnd(widths[index] ?? 0) : cell.padStart(widths[index] ?? 0),
       )
       .join("  ");
   console.log(`\n${title}`);
-  for (const row of [heads, ...rows]) console.log(`  ${line(row)}`);
+  for (const row of [headers, ...rows]) console.log(`  ${line(row)}`);
 }
 
-/** Of an event, with half the distance of the quartiles. */
-export function microseconds({ perEvent, spread }: Result): string {
+/** Formats the time per event, with half of the interquartile range. */
+export function formatMicroseconds({ perEvent, spread }: Result): string {
   return `${(perEvent / 1000).toFixed(2)} ±${(spread * 50).toFixed(0)}%`;
 }
 
-export function perSecond({ perEvent }: Result): string {
-  return thousands(1e9 / perEvent);
+export function formatPerSecond({ perEvent }: Result): string {
+  return formatThousands(1e9 / perEvent);
 }
 
-export function thousands(value: number): string {
+export function formatThousands(value: number): string {
   return `${(value / 1000).toFixed(0)}k`;
 }

@@ -8,70 +8,75 @@ import {
   type TaskTree,
   type UiChunk,
 } from "@deltawire/tasks";
-import type { Contestant } from "./rounds.ts";
+import type { Candidate } from "./rounds.ts";
 
-/** The same conversation read by the `ai` SDK and by us, out of objects and out of the bytes of an SSE stream. */
+/** Readers of the same conversation, the `ai` SDK and ours: for objects and for the bytes of an SSE stream. */
 export interface Readers {
   chunks: number;
-  objects: { ours: Contestant; oursInBatches: Contestant; theirs: Contestant };
-  bytes: { ours: Contestant; oursInBatches: Contestant; theirs: Contestant };
+  objects: { ours: Candidate; oursInBatches: Candidate; sdk: Candidate };
+  bytes: { ours: Candidate; oursInBatches: Candidate; sdk: Candidate };
 }
 
-/** Events that are reduced between two looks at the state, where not every one of them is shown. */
+/** Number of events between two reads of the state, for the batched readers. */
 const batch = 64;
-/** What a read of a socket may bring. */
+/** Size of a socket read in bytes. */
 const readSize = 16 * 1024;
 
-export function readersOf(entries: readonly LogEntry[]): Readers {
+export function createReaders(entries: readonly LogEntry[]): Readers {
   const events = entries.map(({ event }) => event);
   const chunks: UiChunk[] = [];
-  const mapping = new UiMessageStream();
-  for (const event of events) mapping.push(event, chunks);
-  const own = readsOf(
+  const stream = new UiMessageStream();
+  for (const event of events) stream.push(event, chunks);
+  const ourReads = splitIntoReads(
     entries.map(({ json, event }) => encodeTaskEvent(json, event.sequence_number)).join(""),
   );
-  const sdk = readsOf(
+  const sdkReads = splitIntoReads(
     [...chunks.map((chunk) => JSON.stringify(chunk)), "[DONE]"]
       .map((data) => `data: ${data}\n\n`)
       .join(""),
   );
   const count = events.length;
-  const theirs = "ai: readUIMessageStream";
-  const ours = "ours, the state after every event";
-  const inBatches = "ours, the state after 64 events";
+  const sdkName = "ai: readUIMessageStream";
+  const singleName = "ours, state read after every event";
+  const batchedName = "ours, state read after 64 events";
   return {
     chunks: chunks.length,
     objects: {
-      ours: { name: ours, events: count, run: () => reduced(events, 1) },
-      oursInBatches: { name: inBatches, events: count, run: () => reduced(events, batch) },
-      theirs: { name: theirs, events: count, run: () => textRead(streamOf(chunks)) },
+      ours: { name: singleName, events: count, run: () => reduceAll(events, 1) },
+      oursInBatches: { name: batchedName, events: count, run: () => reduceAll(events, batch) },
+      sdk: { name: sdkName, events: count, run: () => readWithSdk(toStream(chunks)) },
     },
     bytes: {
-      ours: { name: ours, events: count, run: () => reduced(eventsIn(own), 1) },
-      oursInBatches: { name: inBatches, events: count, run: () => reduced(eventsIn(own), batch) },
-      theirs: {
-        name: `${theirs} of a transport`,
+      ours: { name: singleName, events: count, run: () => reduceAll(parseEvents(ourReads), 1) },
+      oursInBatches: {
+        name: batchedName,
         events: count,
-        run: async () => textRead(await received(sdk)),
+        run: () => reduceAll(parseEvents(ourReads), batch),
+      },
+      sdk: {
+        name: `${sdkName} of a transport`,
+        events: count,
+        run: async () => readWithSdk(await receiveWithSdk(sdkReads)),
       },
     },
   };
 }
 
-/** Both must have read the same texts in the end. */
+/** Throws if the readers do not produce the same texts. */
 export async function checkReaders({ objects, bytes }: Readers): Promise<void> {
   const sums = [];
-  for (const { ours, oursInBatches, theirs } of [objects, bytes])
-    for (const { run } of [ours, oursInBatches, theirs]) sums.push((await run()) % texts);
-  if (new Set(sums).size !== 1) throw new Error(`not the same texts: ${sums.join(", ")}`);
+  for (const { ours, oursInBatches, sdk } of [objects, bytes])
+    for (const { run } of [ours, oursInBatches, sdk]) sums.push((await run()) % lengthLimit);
+  if (new Set(sums).size !== 1)
+    throw new Error(`the readers have different texts: ${sums.join(", ")}`);
 }
 
-/** The length of all texts is below this; how often the state was looked at stands above it. */
-const texts = 1e9;
+/** A checksum is the number of state reads times this, plus the length of all texts, which is below this. */
+const lengthLimit = 1e9;
 
-function reduced(events: Iterable<TaskEvent>, size: number): number {
+function reduceAll(events: Iterable<TaskEvent>, size: number): number {
   const reducer = new Reducer();
-  let looks = 0;
+  let reads = 0;
   let last: TaskTree = reducer.state;
   let pending = 0;
   for (const event of events) {
@@ -80,13 +85,13 @@ function reduced(events: Iterable<TaskEvent>, size: number): number {
     if (pending < size) continue;
     pending = 0;
     last = reducer.state;
-    looks += last.head >= 0 ? 1 : 0;
+    reads += last.head >= 0 ? 1 : 0;
   }
   last = reducer.state;
-  return looks * texts + textIn(last);
+  return reads * lengthLimit + measureText(last);
 }
 
-function textIn({ tasks, root_task_id }: TaskTree): number {
+function measureText({ tasks, root_task_id }: TaskTree): number {
   let length = 0;
   for (const item of tasks[root_task_id]?.output ?? []) {
     if (item.type === "reasoning") for (const { text } of item.summary) length += text.length;
@@ -96,20 +101,20 @@ function textIn({ tasks, root_task_id }: TaskTree): number {
   return length;
 }
 
-async function textRead(stream: ReadableStream<UIMessageChunk>): Promise<number> {
-  let looks = 0;
+async function readWithSdk(stream: ReadableStream<UIMessageChunk>): Promise<number> {
+  let reads = 0;
   let last: UIMessage | undefined;
   for await (const message of readUIMessageStream({ stream, terminateOnError: true })) {
-    looks += 1;
+    reads += 1;
     last = message;
   }
   let length = 0;
   for (const part of last?.parts ?? [])
     if (part.type === "text" || part.type === "reasoning") length += part.text.length;
-  return looks * texts + length;
+  return reads * lengthLimit + length;
 }
 
-function streamOf(chunks: readonly UiChunk[]): ReadableStream<UIMessageChunk> {
+function toStream(chunks: readonly UiChunk[]): ReadableStream<UIMessageChunk> {
   let at = 0;
   return new ReadableStream({
     pull(controller) {
@@ -121,8 +126,10 @@ function streamOf(chunks: readonly UiChunk[]): ReadableStream<UIMessageChunk> {
   });
 }
 
-/** As `useChat` receives it; only the network is not there. */
-async function received(reads: readonly Uint8Array[]): Promise<ReadableStream<UIMessageChunk>> {
+/** Receives the stream like `useChat`, without a network. */
+async function receiveWithSdk(
+  reads: readonly Uint8Array[],
+): Promise<ReadableStream<UIMessageChunk>> {
   const body = (): ReadableStream<Uint8Array> => {
     let at = 0;
     return new ReadableStream({
@@ -148,8 +155,8 @@ async function received(reads: readonly Uint8Array[]): Promise<ReadableStream<UI
   });
 }
 
-/** What an EventSource does, for a stream that has one line of data an event. */
-function* eventsIn(reads: readonly Uint8Array[]): Generator<TaskEvent> {
+/** Parses an SSE stream with one data line per event. */
+function* parseEvents(reads: readonly Uint8Array[]): Generator<TaskEvent> {
   const utf8 = new TextDecoder();
   let rest = "";
   for (const read of reads) {
@@ -164,7 +171,7 @@ function* eventsIn(reads: readonly Uint8Array[]): Generator<TaskEvent> {
   }
 }
 
-function readsOf(text: string): Uint8Array[] {
+function splitIntoReads(text: string): Uint8Array[] {
   const bytes = new TextEncoder().encode(text);
   const reads: Uint8Array[] = [];
   for (let at = 0; at < bytes.length; at += readSize) reads.push(bytes.subarray(at, at + readSize));

@@ -1,68 +1,66 @@
-export interface ChatApiErrorFacts {
-  /** Of HTTP; 0: there was no answer. */
+export interface ChatApiErrorOptions {
+  /** HTTP status; 0 if no response was received. */
   status: number;
   code: string;
-  param?: string;
-  revision?: number;
-  stamp?: number;
-  decision?: string;
-  reason?: string;
-  detail?: string;
+  /** The request field at fault. */
+  param?: string | undefined;
+  /** On a conflict: the current revision of the chat. */
+  revision?: number | undefined;
+  /** On a conflict: the current change stamp of the chat. */
+  stamp?: number | undefined;
+  /** If the approval has already been resolved: its decision. */
+  decision?: string | undefined;
+  /** Why the store is unavailable, e.g. `store_in_use` if another gateway has it open. */
+  reason?: string | undefined;
+  /** Human-readable explanation of `reason`. */
+  detail?: string | undefined;
   cause?: unknown;
 }
 
-/** What a gateway refused, or why it could not be asked. */
+/** Thrown if the gateway rejects a request or cannot be reached. */
 export class ChatApiError extends Error {
-  readonly status: number;
-  readonly code: string;
-  /** The field that is wrong. */
-  readonly param: string | undefined;
-  /** Of a conflict: what the chat is at now. */
-  readonly revision: number | undefined;
-  readonly stamp: number | undefined;
-  /** Of an approval that was decided before: how. */
-  readonly decision: string | undefined;
-  /** Why there is no store: `store_in_use`, another gateway uses it. */
-  readonly reason: string | undefined;
-  /** What is behind the reason, for people. */
-  readonly detail: string | undefined;
+  declare readonly status: ChatApiErrorOptions["status"];
+  declare readonly code: ChatApiErrorOptions["code"];
+  declare readonly param: ChatApiErrorOptions["param"];
+  declare readonly revision: ChatApiErrorOptions["revision"];
+  declare readonly stamp: ChatApiErrorOptions["stamp"];
+  declare readonly decision: ChatApiErrorOptions["decision"];
+  declare readonly reason: ChatApiErrorOptions["reason"];
+  declare readonly detail: ChatApiErrorOptions["detail"];
 
-  constructor(message: string, facts: ChatApiErrorFacts) {
-    const { status, code, param, revision, stamp, decision, reason, detail, cause } = facts;
+  constructor(message: string, { cause, ...fields }: ChatApiErrorOptions) {
     super(message, cause === undefined ? undefined : { cause });
     this.name = "ChatApiError";
-    this.status = status;
-    this.code = code;
-    this.param = param;
-    this.revision = revision;
-    this.stamp = stamp;
-    this.decision = decision;
-    this.reason = reason;
-    this.detail = detail;
+    Object.assign(this, fields);
   }
 }
 
-/** The error in an answer. What stands between here and the gateway answers in words of its own. */
-export function errorOf(status: number, text: string): ChatApiError {
-  const { error, revision, stamp, approval, reason, detail } = objectOf(parsed(text));
-  const { code, message, param } = objectOf(error);
-  const { decision } = objectOf(objectOf(approval)["resolution"]);
-  return new ChatApiError(
-    typeof message === "string" ? message : `the gateway answered with status ${status}`,
-    {
-      status,
-      code: typeof code === "string" ? code : "unknown",
-      ...(typeof param === "string" ? { param } : {}),
-      ...(typeof revision === "number" ? { revision } : {}),
-      ...(typeof stamp === "number" ? { stamp } : {}),
-      ...(typeof decision === "string" ? { decision } : {}),
-      ...(typeof reason === "string" ? { reason } : {}),
-      ...(typeof detail === "string" ? { detail } : {}),
-    },
-  );
+/** Parses an error response. If the body is not the gateway's, for example a proxy's error page, only the status is reported. */
+export function parseApiError(status: number, text: string): ChatApiError {
+  const { error, revision, stamp, approval, reason, detail } = asObject(tryParseJson(text));
+  const { code, message, param } = asObject(error);
+  const { decision } = asObject(asObject(approval)["resolution"]);
+  return new ChatApiError(asString(message) ?? `the gateway responded with status ${status}`, {
+    status,
+    code: asString(code) ?? "unknown",
+    param: asString(param),
+    revision: asNumber(revision),
+    stamp: asNumber(stamp),
+    decision: asString(decision),
+    reason: asString(reason),
+    detail: asString(detail),
+  });
 }
 
-function parsed(text: string): unknown {
+function asString(value: unknown): string | undefined {
+  return typeof value === "string" ? value : undefined;
+}
+
+function asNumber(value: unknown): number | undefined {
+  return typeof value === "number" ? value : undefined;
+}
+
+function tryParseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
@@ -70,6 +68,6 @@ function parsed(text: string): unknown {
   }
 }
 
-function objectOf(value: unknown): Readonly<Record<string, unknown>> {
+function asObject(value: unknown): Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
 }

@@ -1,33 +1,46 @@
-import { blobHash } from "./blobs.ts";
-import type { Approval, ExpandedArguments, Resolution } from "./items.ts";
-import { sha256 as ownSha256 } from "./sha256.ts";
+import { parseBlobHash } from "./blobs.ts";
+import type { Approval, ExpandedArguments, ApprovalResolution } from "./items.ts";
+import { sha256 as defaultSha256 } from "./sha256.ts";
 
-/** What is approved and what is executed must have the same: SHA-256 of the arguments' text, in hex. */
-export function argumentsHash(text: string, sha256: (text: string) => string = ownSha256): string {
+/** Returns the SHA-256 of the text, in hex. An approval and the execution that it allows must have the same hash. */
+export function hashArguments(
+  text: string,
+  sha256: (text: string) => string = defaultSha256,
+): string {
   return sha256(text);
 }
 
-/** The same for arguments that were expanded: of the complete expansion, which may be a blob, named by its own hash. */
-export function expandedHash(
-  expanded: ExpandedArguments,
+/**
+ * Returns the hash of expanded arguments: the hash of the blob if the expansion is stored as a blob. Undefined if its URL is
+ * invalid.
+ */
+export function hashExpandedArguments(
+  expandedArguments: ExpandedArguments,
   sha256?: (text: string) => string,
 ): string | undefined {
-  return "text" in expanded ? argumentsHash(expanded.text, sha256) : blobHash(expanded.url);
+  return "text" in expandedArguments
+    ? hashArguments(expandedArguments.text, sha256)
+    : parseBlobHash(expandedArguments.url);
 }
 
-/** What an approval allows to be executed; undefined: the call as the model wrote it. */
-export function approvedArguments(
-  { expanded_arguments: expanded }: Approval,
-  decision: Pick<Resolution, "arguments" | "expanded_arguments">,
+/** Returns the arguments that an approval allows to be executed. Undefined if these are the arguments that the model wrote. */
+export function getApprovedArguments(
+  { expanded_arguments: expandedArguments }: Approval,
+  decision: Pick<ApprovalResolution, "arguments" | "expanded_arguments">,
 ): ExpandedArguments | undefined {
-  if (decision.arguments === undefined) return expanded;
+  if (decision.arguments === undefined) return expandedArguments;
   return decision.expanded_arguments ?? { text: decision.arguments };
 }
 
-/** The arguments of a decision as they run; as the person wrote them if the expansion is a blob. */
-export function changedArguments({
-  arguments: edited,
-  expanded_arguments: expanded,
-}: Pick<Resolution, "arguments" | "expanded_arguments">): string | undefined {
-  return expanded !== undefined && "text" in expanded ? expanded.text : edited;
+/**
+ * Returns the arguments that a user has edited, expanded unless the expansion is stored as a blob. Undefined if they were not
+ * edited.
+ */
+export function getChangedArguments({
+  arguments: editedArguments,
+  expanded_arguments: expandedArguments,
+}: Pick<ApprovalResolution, "arguments" | "expanded_arguments">): string | undefined {
+  return expandedArguments !== undefined && "text" in expandedArguments
+    ? expandedArguments.text
+    : editedArguments;
 }

@@ -1,166 +1,177 @@
-import { TaskError, unreachable } from "./error.ts";
+import { TaskError, assertNever } from "./error.ts";
 import type { ItemContext } from "./item-context.ts";
 import type { AudioBlock, Block, FileBlock, ImageBlock, TextBlock } from "./items.ts";
-import type { Part } from "./log-notes.ts";
-import { PairJoiner, piecesOf, toWellFormed } from "./well-formed.ts";
+import type { OpenPart } from "./validator-state.ts";
+import { SurrogateJoiner, chunkText, toWellFormed } from "./well-formed.ts";
 
-/** Text that reaches the writer whole is told at once up to this many UTF-16 units, and in pieces of it beyond. */
-export const longText = 2_000;
-/** A picture in a data url of this length is announced first. */
-const largeImage = 64 * 1_024;
+/** Complete text up to this length is sent in one event, longer text in deltas of this length. In UTF-16 units. */
+export const maxTextEventLength = 2_000;
+/** Images in data URLs of at least this length are announced before they are sent. */
+const largeImageLength = 64 * 1_024;
 
-/** A block that has been announced and is not complete yet. */
+/** A block that has been announced but is not complete yet. */
 type OpenBlock =
-  | { readonly type: "text"; text: string; readonly pairs: PairJoiner }
-  | { readonly type: "image"; block: ImageBlock; partials: number }
+  | { readonly type: "text"; text: string; readonly surrogates: SurrogateJoiner }
+  | { readonly type: "image"; block: ImageBlock; partialCount: number }
   | { readonly type: "audio" | "file"; readonly block: AudioBlock | FileBlock };
 
-/** The blocks of a result or a message, one after the other. */
+/** Writes the blocks of a tool result or a message, one after the other. */
 export class BlockWriter {
-  readonly list: Block[];
+  readonly blocks: Block[];
   readonly #context: ItemContext;
-  #open: OpenBlock | undefined;
+  #openBlock: OpenBlock | undefined;
 
-  /** `part`: the block that is open, of an item that another writer has opened. It is the last of `list`, which has it too. */
-  constructor(context: ItemContext, list: Block[] = [], part?: Part) {
+  /** `blocks`: the blocks of an item that another writer opened. `part`: the last of these blocks if it is still open. */
+  constructor(context: ItemContext, blocks: Block[] = [], part?: OpenPart) {
     this.#context = context;
-    this.list = list;
-    const last = part === undefined ? undefined : list.pop();
-    if (part !== undefined && last !== undefined) this.#open = openAgain(last, part);
+    this.blocks = blocks;
+    const last = part === undefined ? undefined : blocks.pop();
+    if (part !== undefined && last !== undefined) this.#openBlock = reopenBlock(last, part);
   }
 
-  place() {
+  /** Returns the position of the open or the next block. */
+  position() {
     const { itemId: item_id, outputIndex: output_index } = this.#context;
-    return { item_id, output_index, block_index: this.list.length };
+    return { item_id, output_index, block_index: this.blocks.length };
   }
 
+  /** Completes the open block of the same type, or adds a complete block. */
   block(block: Block): void {
-    const open = this.#open?.type;
+    const open = this.#openBlock?.type;
     if (open === "text") this.closeBlock();
     else if (open !== undefined && open !== block.type)
-      throw new TaskError("illegal_event", `the ${open} before it is not complete yet`);
+      throw new TaskError("invalid_event", `the previous ${open} block is still open`);
     switch (block.type) {
       case "text":
-        return this.#text({ ...block, text: toWellFormed(block.text) });
+        return this.#writeText({ ...block, text: toWellFormed(block.text) });
       case "image":
-        return this.#imageDone(block);
+        return this.#writeImage(block);
       case "audio":
-        this.#context.write({ type: "task.audio.done", ...this.place(), item: block });
+        this.#context.write({ type: "task.audio.done", ...this.position(), item: block });
         break;
       case "file":
-        this.#context.write({ type: "task.file.done", ...this.place(), item: block });
+        this.#context.write({ type: "task.file.done", ...this.position(), item: block });
         break;
       case "data":
-        this.#context.write({ type: "task.data.done", ...this.place(), item: block });
+        this.#context.write({ type: "task.data.done", ...this.position(), item: block });
         break;
       default:
-        return unreachable(block);
+        return assertNever(block);
     }
-    this.list.push(block);
-    this.#open = undefined;
+    this.blocks.push(block);
+    this.#openBlock = undefined;
   }
 
-  /** Grows the text that is open, or opens one. */
+  /** Appends to the open text block, or opens one. */
   textDelta(delta: string): void {
     if (delta === "") return;
-    const place = this.place();
-    if (this.#open?.type !== "text") {
-      this.#mustBeClosed();
-      this.#context.write({ type: "task.text.added", ...place, item: { type: "text", text: "" } });
-      this.#open = { type: "text", text: "", pairs: new PairJoiner() };
+    const position = this.position();
+    if (this.#openBlock?.type !== "text") {
+      this.#ensureNoOpenBlock();
+      this.#context.write({
+        type: "task.text.added",
+        ...position,
+        item: { type: "text", text: "" },
+      });
+      this.#openBlock = { type: "text", text: "", surrogates: new SurrogateJoiner() };
     }
-    this.#grow(this.#open, this.#open.pairs.push(delta));
+    this.#appendText(this.#openBlock, this.#openBlock.surrogates.push(delta));
   }
 
-  openImage(numbered: { id?: number }): void {
-    const { id } = numbered;
-    this.#mustBeClosed();
+  /** Announces an image; `block` completes it. */
+  openImage(options: { id?: number }): void {
+    const { id } = options;
+    this.#ensureNoOpenBlock();
     const image: ImageBlock = {
       type: "image",
       image_url: { url: "" },
       ...(id === undefined ? {} : { id }),
     };
-    this.#context.write({ type: "task.image.added", ...this.place(), item: image });
-    this.#open = { type: "image", block: image, partials: 0 };
+    this.#context.write({ type: "task.image.added", ...this.position(), item: image });
+    this.#openBlock = { type: "image", block: image, partialCount: 0 };
   }
 
   /** Announces audio or a file; `block` completes it. */
-  openMedium(block: AudioBlock | FileBlock): void {
-    this.#mustBeClosed();
+  openMedia(block: AudioBlock | FileBlock): void {
+    this.#ensureNoOpenBlock();
     if (block.type === "audio")
-      this.#context.write({ type: "task.audio.added", ...this.place(), item: block });
-    else this.#context.write({ type: "task.file.added", ...this.place(), item: block });
-    this.#open = { type: block.type, block };
+      this.#context.write({ type: "task.audio.added", ...this.position(), item: block });
+    else this.#context.write({ type: "task.file.added", ...this.position(), item: block });
+    this.#openBlock = { type: block.type, block };
   }
 
+  /** Sends a preview of the image. */
   partialImage(block: ImageBlock): void {
-    if (this.#open?.type !== "image") this.openImage(block);
-    const image = this.#open as OpenBlock & { type: "image" };
+    if (this.#openBlock?.type !== "image") this.openImage(block);
+    const image = this.#openBlock as OpenBlock & { type: "image" };
     this.#context.write({
       type: "task.image.delta",
-      ...this.place(),
-      partial_image_index: image.partials,
+      ...this.position(),
+      partial_image_index: image.partialCount,
       item: block,
     });
-    image.partials += 1;
+    image.partialCount += 1;
     image.block = { ...image.block, ...block };
   }
 
-  /** Closes the block that is open as what it is by now: an image with its last partial one. */
+  /** Closes the open block with its current content: an image with its last partial image. */
   closeBlock(): void {
-    const open = this.#open;
+    const open = this.#openBlock;
     if (open === undefined) return;
     if (open.type !== "text") {
       this.block(open.block);
       return;
     }
-    this.#grow(open, open.pairs.end());
+    this.#appendText(open, open.surrogates.end());
     const item: TextBlock = { type: "text", text: open.text };
-    this.#context.write({ type: "task.text.done", ...this.place(), item });
-    this.list.push(item);
-    this.#open = undefined;
+    this.#context.write({ type: "task.text.done", ...this.position(), item });
+    this.blocks.push(item);
+    this.#openBlock = undefined;
   }
 
-  #grow(open: OpenBlock & { type: "text" }, delta: string): void {
+  #appendText(open: OpenBlock & { type: "text" }, delta: string): void {
     if (delta === "") return;
     open.text += delta;
-    this.#context.write({ type: "task.text.delta", ...this.place(), delta });
+    this.#context.write({ type: "task.text.delta", ...this.position(), delta });
   }
 
-  #mustBeClosed(): void {
-    if (this.#open?.type === "text") this.closeBlock();
-    else if (this.#open !== undefined)
-      throw new TaskError("illegal_event", `the ${this.#open.type} before it is not complete yet`);
+  #ensureNoOpenBlock(): void {
+    if (this.#openBlock?.type === "text") this.closeBlock();
+    else if (this.#openBlock !== undefined)
+      throw new TaskError(
+        "invalid_event",
+        `the previous ${this.#openBlock.type} block is still open`,
+      );
   }
 
-  #imageDone(block: ImageBlock): void {
+  #writeImage(block: ImageBlock): void {
     const { url } = block.image_url;
-    const isLarge = url.length >= largeImage && url.startsWith("data:");
-    if (isLarge && this.#open === undefined) this.openImage(block);
-    this.#context.write({ type: "task.image.done", ...this.place(), item: block });
-    this.list.push(block);
-    this.#open = undefined;
+    const isLarge = url.length >= largeImageLength && url.startsWith("data:");
+    if (isLarge && this.#openBlock === undefined) this.openImage(block);
+    this.#context.write({ type: "task.image.done", ...this.position(), item: block });
+    this.blocks.push(block);
+    this.#openBlock = undefined;
   }
 
-  #text(block: TextBlock): void {
-    const place = this.place();
-    if (block.text.length > longText) {
-      this.#context.write({ type: "task.text.added", ...place, item: { ...block, text: "" } });
-      for (const delta of piecesOf(block.text, longText))
-        this.#context.write({ type: "task.text.delta", ...place, delta });
+  #writeText(block: TextBlock): void {
+    const position = this.position();
+    if (block.text.length > maxTextEventLength) {
+      this.#context.write({ type: "task.text.added", ...position, item: { ...block, text: "" } });
+      for (const delta of chunkText(block.text, maxTextEventLength))
+        this.#context.write({ type: "task.text.delta", ...position, delta });
     }
-    this.#context.write({ type: "task.text.done", ...place, item: block });
-    this.list.push(block);
+    this.#context.write({ type: "task.text.done", ...position, item: block });
+    this.blocks.push(block);
   }
 }
 
-/** The list of an open item has a growing text as it was when it was opened; `part` has all of it. */
-function openAgain(block: Block, part: Part): OpenBlock | undefined {
+/** `part` has the current text: in the list of an open item, a text block still has its initial text. */
+function reopenBlock(block: Block, part: OpenPart): OpenBlock | undefined {
   switch (block.type) {
     case "text":
-      return { type: "text", text: part.text, pairs: new PairJoiner() };
+      return { type: "text", text: part.text, surrogates: new SurrogateJoiner() };
     case "image":
-      return { type: "image", block, partials: part.partials };
+      return { type: "image", block, partialCount: part.partialCount };
     case "audio":
     case "file":
       return { type: block.type, block };

@@ -1,48 +1,51 @@
-import { unreachable } from "./error.ts";
+import { assertNever } from "./error.ts";
 import type { Block, ContentPart, OutputItem } from "./items.ts";
 import type { TaskView } from "./state.ts";
 
-/** What the model said, as parts: a message's `content`. */
-export function messageContent(blocks: readonly Block[]): ContentPart[] {
-  return blocks.map(contentPart);
+/** Converts the blocks of a message to its `content`. */
+export function toMessageContent(blocks: readonly Block[]): ContentPart[] {
+  return blocks.map(toContentPart);
 }
 
 /**
- * A view as it is of a task that was created with `include: ["content"]`: every closed message and result has its
- * `content`, those of sub-agents included. `contentOf` returns what the model received of a result, by item id.
+ * Returns the view of a task as if it had been created with `include: ["content"]`: every closed message and result,
+ * including those of sub-agents, has its `content`. `getContent` returns the parts that the model received for a result, by item
+ * id.
  */
 export function withContent(
   view: TaskView,
-  contentOf: (itemId: string) => ContentPart[] | undefined,
+  getContent: (itemId: string) => ContentPart[] | undefined,
 ): TaskView {
-  const complete = (item: OutputItem): OutputItem => {
+  const addContent = (item: OutputItem): OutputItem => {
     switch (item.type) {
       case "message":
         if (item.content !== undefined || item.status === "in_progress") return item;
-        return { ...item, content: messageContent(item.block_list) };
+        return { ...item, content: toMessageContent(item.block_list) };
       case "tool_result": {
-        const block_list = item.block_list.map((one) => (isItem(one) ? complete(one) : one));
-        const content = item.status === "in_progress" ? undefined : contentOf(item.id);
+        const block_list = item.block_list.map((block) =>
+          isOutputItem(block) ? addContent(block) : block,
+        );
+        const content = item.status === "in_progress" ? undefined : getContent(item.id);
         return { ...item, block_list, ...(content === undefined ? {} : { content }) };
       }
       default:
         return item;
     }
   };
-  return { ...view, output: view.output.map(complete) };
+  return { ...view, output: view.output.map(addContent) };
 }
 
-/** Whether it is an item of a sub-agent, as they stand among the blocks of a result in a view. */
-export function isItem(one: Block | OutputItem): one is OutputItem {
+/** True for an item of a sub-agent; in a view, these are among the blocks of a result. */
+export function isOutputItem(value: Block | OutputItem): value is OutputItem {
   return (
-    one.type === "reasoning" ||
-    one.type === "tool_call" ||
-    one.type === "tool_result" ||
-    one.type === "message"
+    value.type === "reasoning" ||
+    value.type === "tool_call" ||
+    value.type === "tool_result" ||
+    value.type === "message"
   );
 }
 
-function contentPart(block: Block): ContentPart {
+function toContentPart(block: Block): ContentPart {
   switch (block.type) {
     case "text":
       return { type: "text", text: block.text };
@@ -62,6 +65,6 @@ function contentPart(block: Block): ContentPart {
     case "data":
       return { type: "text", text: JSON.stringify(block.data) };
     default:
-      return unreachable(block);
+      return assertNever(block);
   }
 }

@@ -1,29 +1,29 @@
-/** What a `data:` URL says of itself, and what it holds, as it stands there. */
+/** A parsed `data:` URL. `body` is not decoded. */
 export interface DataUrl {
-  /** All before `body`, with its comma. */
-  readonly head: string;
-  /** Without its parameters; empty where it is not told, and then it is a text. */
+  /** Everything before `body`, including the comma. */
+  readonly prefix: string;
+  /** Without parameters. Empty if the URL has none, which means plain text. */
   readonly mediaType: string;
   readonly isBase64: boolean;
   readonly body: string;
 }
 
 /**
- * RFC 2397; undefined for any other address, and for one whose head is longer than anybody's. Without an expression: one
- * that meets millions of semicolons overflows its stack.
+ * Parses a `data:` URL (RFC 2397). Returns undefined for any other URL, and if the header is longer than `maxHeaderLength`.
+ * Does not use a regular expression: with millions of semicolons it would overflow the stack.
  */
-export function readDataUrl(url: string, longestHead = 1000): DataUrl | undefined {
+export function parseDataUrl(url: string, maxHeaderLength = 1000): DataUrl | undefined {
   if (url.slice(0, scheme.length).toLowerCase() !== scheme) return undefined;
   const comma = url.indexOf(",");
-  if (comma === -1 || comma > longestHead) return undefined;
-  const about = url.slice(scheme.length, comma);
-  const last = about.lastIndexOf(";");
+  if (comma === -1 || comma > maxHeaderLength) return undefined;
+  const header = url.slice(scheme.length, comma);
+  const last = header.lastIndexOf(";");
   return {
-    head: url.slice(0, comma + 1),
-    mediaType: bareType(about),
+    prefix: url.slice(0, comma + 1),
+    mediaType: mediaTypeEssence(header),
     isBase64:
       last !== -1 &&
-      about
+      header
         .slice(last + 1)
         .trim()
         .toLowerCase() === "base64",
@@ -33,8 +33,8 @@ export function readDataUrl(url: string, longestHead = 1000): DataUrl | undefine
 
 const scheme = "data:";
 
-/** Without its parameters, in lower case; empty where there is none. */
-export function bareType(mediaType = ""): string {
+/** Returns a media type in lower case and without its parameters; empty if there is none. */
+export function mediaTypeEssence(mediaType = ""): string {
   const [type = ""] = mediaType.split(";", 1);
   return type.trim().toLowerCase();
 }

@@ -1,14 +1,14 @@
 export type TaskErrorCode =
-  | "gap" // an event came whose predecessors are missing
-  | "illegal_event" // what was to be written would break an invariant
-  | "unreadable" // it is no event at all
-  | "invalid_tool_output" // a tool returned what neither a model nor a person can be shown
-  | "invalid_message"; // a chat client sent what is no message
+  | "gap" // earlier events are missing
+  | "invalid_event" // the event would break an invariant
+  | "unreadable" // the input is inconsistent, for example it refers to a task that does not exist
+  | "invalid_tool_output" // the output of a tool can be shown neither to a model nor to a user
+  | "invalid_message"; // a chat client sent an invalid message
 
-/** The only error that this package throws on purpose. */
+/** The error that this package throws. */
 export class TaskError extends Error {
   readonly code: TaskErrorCode;
-  /** Of the value that is wrong, such as `messages[0].parts`. */
+  /** Path of the invalid value, such as `messages[0].parts`. */
   readonly path: string | undefined;
 
   constructor(
@@ -23,7 +23,7 @@ export class TaskError extends Error {
   }
 }
 
-/** Closes a `switch` over one of our own unions: a member that was forgotten is a type error. */
-export function unreachable(value: never): never {
+/** For the default case of a `switch` over a union: a missing case is a type error. */
+export function assertNever(value: never): never {
   throw new TypeError(`unhandled case: ${JSON.stringify(value)}`);
 }

@@ -8,10 +8,10 @@ import type {
   InputItem,
   MessageItem,
   OutputItem,
-  Outcome,
+  CallOutcome,
   ItemStatus,
   Reference,
-  Resolution,
+  ApprovalResolution,
   SummaryText,
   TaskFailure,
   TaskInfo,
@@ -21,35 +21,35 @@ import type {
 } from "./items.ts";
 import type { TaskApproval, TaskReference, TaskState } from "./state.ts";
 
-/* The task stream, version 1, as it is on the wire. docs/task-protocol.md is the same in prose. */
+/* The wire format of the task stream, version 1. Described in docs/reference/task-protocol.md. */
 
 export const protocolVersion = "1.0";
 
-/** Every event that is kept. */
-export interface Stored {
+/** The fields that every stored event has. */
+export interface EventEnvelope {
   task_id: string;
-  /** Dense from 0 for a root task and all below it. */
+  /** Consecutive from 0 in a root task including its sub-agents. */
   sequence_number: number;
-  /** When it was written, in ISO 8601. */
+  /** When the event was written, in ISO 8601. */
   ts?: string;
-  /** This event stands for the numbers `coalesced_from..sequence_number`. */
+  /** The event covers the numbers `coalesced_from..sequence_number`. */
   coalesced_from?: number;
 }
 
-interface OfOutput {
+interface OutputFields {
   output_index: number;
 }
-interface OfItem extends OfOutput {
+interface ItemFields extends OutputFields {
   item_id: string;
 }
-interface OfSummary extends OfItem {
+interface SummaryFields extends ItemFields {
   summary_index: number;
 }
-interface OfBlock extends OfItem {
+interface BlockFields extends ItemFields {
   block_index: number;
 }
 
-/** `done` may leave out what it does not change: absent keys survive. */
+/** The item of a `done` event. Absent fields keep their values. */
 export type DoneItem =
   | Exclude<OutputItem, ToolResultItem | MessageItem>
   | (Omit<ToolResultItem, "block_list"> & Partial<Pick<ToolResultItem, "block_list">>)
@@ -57,11 +57,11 @@ export type DoneItem =
 
 export interface ItemPatch {
   status?: ItemStatus;
-  outcome?: Outcome;
+  outcome?: CallOutcome;
   child_task_ids?: string[];
 }
 
-/** What happened, without the envelope. */
+/** An event without its envelope. */
 export type TaskEventBody =
   // lifecycle
   | { type: "task.created"; task: TaskInfo }
@@ -79,7 +79,7 @@ export type TaskEventBody =
   | { type: "task.expired"; reason: string; usage: Usage; state_hash: string }
   // rounds
   | { type: "task.round.started"; round: number; model: string }
-  /** How far a model has come that says nothing until it is done, such as one that makes pictures. */
+  /** Progress of a model that sends no output until it is done, such as an image model. */
   | { type: "task.round.progress"; round: number; message: string; fraction?: number }
   | { type: "task.round.done"; round: number; finish_reason: string; usage: Usage }
   | {
@@ -100,41 +100,41 @@ export type TaskEventBody =
     }
   | { type: "task.usage.updated"; usage: Usage; tree_usage?: Usage }
   // items
-  | ({ type: "task.output_item.added"; item: OutputItem } & OfOutput)
-  | ({ type: "task.output_item.updated"; patch: ItemPatch } & OfItem)
-  | ({ type: "task.output_item.done"; item: DoneItem } & OfOutput)
-  | ({ type: "task.output_item.retracted"; reason: string } & OfItem)
-  | ({ type: "task.reasoning_summary_item.added"; item: SummaryText } & OfSummary)
-  | ({ type: "task.reasoning_summary_text.delta"; delta: string; offset?: number } & OfSummary)
-  | ({ type: "task.reasoning_summary_item.done"; item: SummaryText } & OfSummary)
+  | ({ type: "task.output_item.added"; item: OutputItem } & OutputFields)
+  | ({ type: "task.output_item.updated"; patch: ItemPatch } & ItemFields)
+  | ({ type: "task.output_item.done"; item: DoneItem } & OutputFields)
+  | ({ type: "task.output_item.retracted"; reason: string } & ItemFields)
+  | ({ type: "task.reasoning_summary_item.added"; item: SummaryText } & SummaryFields)
+  | ({ type: "task.reasoning_summary_text.delta"; delta: string; offset?: number } & SummaryFields)
+  | ({ type: "task.reasoning_summary_item.done"; item: SummaryText } & SummaryFields)
   | ({
       type: "task.reasoning_text.delta";
       content_index: number;
       delta: string;
       offset?: number;
-    } & OfItem)
-  | ({ type: "task.reasoning_text.done"; content_index: number; text: string } & OfItem)
-  | ({ type: "task.tool_call_arguments.delta"; delta: string; offset?: number } & OfItem)
-  | ({ type: "task.tool_call_arguments.done"; arguments: string } & OfItem)
+    } & ItemFields)
+  | ({ type: "task.reasoning_text.done"; content_index: number; text: string } & ItemFields)
+  | ({ type: "task.tool_call_arguments.delta"; delta: string; offset?: number } & ItemFields)
+  | ({ type: "task.tool_call_arguments.done"; arguments: string } & ItemFields)
   // blocks
-  | ({ type: "task.text.added"; item: TextBlock } & OfBlock)
-  | ({ type: "task.text.delta"; delta: string; offset?: number } & OfBlock)
-  | ({ type: "task.text.done"; item: TextBlock } & OfBlock)
+  | ({ type: "task.text.added"; item: TextBlock } & BlockFields)
+  | ({ type: "task.text.delta"; delta: string; offset?: number } & BlockFields)
+  | ({ type: "task.text.done"; item: TextBlock } & BlockFields)
   | ({
       type: "task.text.annotation.added";
       annotation_index: number;
       annotation: Annotation;
-    } & OfBlock)
-  | ({ type: "task.image.added" | "task.image.done"; item: ImageBlock } & OfBlock)
-  /** A whole picture that replaces the one before it. */
-  | ({ type: "task.image.delta"; partial_image_index: number; item: ImageBlock } & OfBlock)
-  | ({ type: "task.audio.added" | "task.audio.done"; item: AudioBlock } & OfBlock)
-  | ({ type: "task.file.added" | "task.file.done"; item: FileBlock } & OfBlock)
-  | ({ type: "task.data.done"; item: DataBlock } & OfBlock)
+    } & BlockFields)
+  | ({ type: "task.image.added" | "task.image.done"; item: ImageBlock } & BlockFields)
+  /** A complete preview that replaces the previous one. */
+  | ({ type: "task.image.delta"; partial_image_index: number; item: ImageBlock } & BlockFields)
+  | ({ type: "task.audio.added" | "task.audio.done"; item: AudioBlock } & BlockFields)
+  | ({ type: "task.file.added" | "task.file.done"; item: FileBlock } & BlockFields)
+  | ({ type: "task.data.done"; item: DataBlock } & BlockFields)
   // references, approvals, executions
   | { type: "task.reference.added"; reference: Reference }
   | { type: "task.approval.requested"; approval: Approval }
-  | ({ type: "task.approval.resolved"; approval_id: string } & Resolution)
+  | ({ type: "task.approval.resolved"; approval_id: string } & ApprovalResolution)
   | { type: "task.approval.expired"; approval_id: string }
   | {
       type: "task.tool_execution.started";
@@ -142,7 +142,7 @@ export type TaskEventBody =
       execution_id: string;
       attempt: number;
       args_hash: string;
-      effect: Effect;
+      effect: ToolEffect;
       idempotency_key: string;
     }
   | {
@@ -156,56 +156,56 @@ export type TaskEventBody =
       type: "task.tool_execution.done";
       call_id: string;
       execution_id: string;
-      outcome: Outcome;
+      outcome: CallOutcome;
       duration_ms: number;
       error?: string;
     };
 
 /** `pure` and `idempotent` tools may run again under the same key, `once` tools never. */
-export type Effect = "pure" | "idempotent" | "once";
+export type ToolEffect = "pure" | "idempotent" | "once";
 
-/** An event of the log. One of an unknown type is kept and passed on: its fields are not looked at. */
-export type TaskEvent = TaskEventBody & Stored;
+/** An event of the log. Events of unknown types are stored and forwarded unchecked. */
+export type TaskEvent = TaskEventBody & EventEnvelope;
 
 export type TaskEventType = TaskEventBody["type"];
 
-/** What only a connection says. These have no number and are not kept. */
+/** Events about the connection. They have no number and are not stored. */
 export type StreamEvent =
   | {
       type: "task.stream.opened";
       task_id: string;
       protocol_version: string;
-      /** The number of the last event that is kept. */
+      /** Number of the last stored event. */
       head: number;
-      /** The first number that can still be replayed. */
+      /** First number that can still be replayed. */
       oldest: number;
       heartbeat_ms: number;
       index_unit: "utf16";
       resumed_from?: number;
-      /** How often the task has been taken up again after a crash, and the first number written since. */
+      /** How often the task was resumed after a crash, and the first number that was written since then. */
       epoch?: number;
       recovered_at?: number;
     }
   | ({ type: "task.snapshot"; task_id: string } & Snapshot)
   | { type: "task.heartbeat"; task_id: string; head: number }
   | { type: "task.resync_required"; task_id: string; reason: string; head: number }
-  /** Of a task that cannot be followed, on a connection that goes on with others: it may have been removed. */
-  | { type: "task.stream.refused"; task_id: string; code: string; message: string }
+  /** A task cannot be followed, for example because it was deleted. Other tasks on the connection are not affected. */
+  | { type: "task.stream.rejected"; task_id: string; code: string; message: string }
   | ProgressReport;
 
-/** How far a call or a model is. The log has it with a number; without one it is told again to a reader who comes later. */
-export type ProgressReport = Pick<Stored, "task_id" | "ts"> &
+/** Progress of a call or a model. Numbered in the log; sent again without a number to clients that connect later. */
+export type ProgressReport = Pick<EventEnvelope, "task_id" | "ts"> &
   Extract<
     TaskEventBody,
     { type: "task.tool_execution.progress" | "task.round.progress" | "task.warning" }
   >;
 
-/** Whether it has a number: only then it is of the log, and adds to the state. */
-export function isStored(event: TaskEvent | StreamEvent): event is TaskEvent {
-  return typeof (event as Partial<Stored>).sequence_number === "number";
+/** True if the event has a number: only such events are part of the log and change the state. */
+export function isTaskEvent(event: TaskEvent | StreamEvent): event is TaskEvent {
+  return typeof (event as Partial<EventEnvelope>).sequence_number === "number";
 }
 
-/** The reduction of the events 0 to `as_of`. */
+/** The state after the events 0 to `as_of`. */
 export interface Snapshot {
   as_of: number;
   tasks: Record<string, TaskState>;

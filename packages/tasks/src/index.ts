@@ -1,14 +1,14 @@
 export { canonicalJson, type JsonObject, type JsonValue } from "./json.ts";
-export { TaskError, type TaskErrorCode } from "./error.ts";
+export { assertNever, TaskError, type TaskErrorCode } from "./error.ts";
 export {
-  isStored,
+  isTaskEvent,
   protocolVersion,
   type DoneItem,
-  type Effect,
+  type ToolEffect,
   type ItemPatch,
   type ProgressReport,
   type Snapshot,
-  type Stored,
+  type EventEnvelope,
   type StreamEvent,
   type TaskEvent,
   type TaskEventBody,
@@ -23,19 +23,19 @@ export type {
   Block,
   ContentPart,
   DataBlock,
-  Decision,
+  ApprovalDecision,
   ExpandedArguments,
   FileBlock,
   ImageBlock,
   InputItem,
   ItemStatus,
-  Limits,
+  TaskLimits,
   MessageItem,
-  Outcome,
+  CallOutcome,
   OutputItem,
   ReasoningItem,
   Reference,
-  Resolution,
+  ApprovalResolution,
   RetractedItem,
   SummaryText,
   TaskFailure,
@@ -47,7 +47,7 @@ export type {
   Usage,
 } from "./items.ts";
 export type {
-  Execution,
+  ToolExecution,
   TaskApproval,
   TaskInput,
   TaskReference,
@@ -57,84 +57,117 @@ export type {
   TaskTree,
   TaskView,
 } from "./state.ts";
-export { blobHash, blobPath, blobsIn, isBlobHash, type BlobStore } from "./blobs.ts";
-export { bareType, readDataUrl, type DataUrl } from "./data-url.ts";
-export type { Grant, LogEntry, LogRow, StoreErrorCode, TaskLog } from "./log.ts";
-export { hasEnded, statusAfter, taskStatuses } from "./task-status.ts";
+export {
+  parseBlobHash,
+  blobPath,
+  findBlobHashes,
+  isBlobHash,
+  scopeBlobs,
+  type BlobStore,
+  type StoredBlob,
+} from "./blobs.ts";
+export { mediaTypeEssence, parseDataUrl, type DataUrl } from "./data-url.ts";
+export type {
+  ClaimOptions,
+  MessageBus,
+  TaskCommand,
+  TaskInbox,
+  TaskLease,
+  TaskLeases,
+} from "./cluster.ts";
+export type {
+  AppendOptions,
+  Grant,
+  LogEntry,
+  LogRow,
+  StoreErrorCode,
+  TaskCreation,
+  TaskLog,
+} from "./task-log.ts";
+export { hasEnded, statusFromEventType, taskStatuses } from "./task-status.ts";
 export {
   callProgressKey,
   modelProgressKey,
-  progressChange,
+  toProgressChange,
   type ProgressChange,
 } from "./progress.ts";
-export { withoutAnnotated } from "./markers.ts";
-export { annotate, Annotator, type Annotated } from "./markdown/annotator.ts";
+export { removeAnnotatedMarkers } from "./rewrite-citation-markers.ts";
+export {
+  annotateCitations,
+  CitationAnnotator,
+  type AnnotatedText,
+} from "./markdown/citation-annotator.ts";
 export { emptyTree, reduce, Reducer } from "./reducer.ts";
-export { didYouMean, nearest } from "./nearest.ts";
+export { didYouMean, findClosestMatch } from "./did-you-mean.ts";
 export { sha256 } from "./sha256.ts";
-export { snapshotOf, treeOf, withItemsOf } from "./snapshot.ts";
-export { stateHash } from "./state-hash.ts";
-export { addUsage, noUsage, roundedCost } from "./usage.ts";
-export { taskView } from "./view.ts";
+export { createSnapshot, snapshotToTree, reuseItems } from "./snapshot.ts";
+export { computeStateHash } from "./state-hash.ts";
+export { addUsage, noUsage, roundCost } from "./usage.ts";
+export { buildTaskView } from "./task-view.ts";
 export { withContent } from "./content.ts";
 export {
-  PairJoiner,
-  quoted,
+  SurrogateJoiner,
+  quoteExcerpt,
   toWellFormed,
-  wellFormedJson,
-  wholeCharacters,
+  toWellFormedJson,
+  trimSplitSurrogates,
 } from "./well-formed.ts";
 export {
   ReferencePool,
-  withoutMarkers,
-  withoutReferences,
-  wrappedNumbers,
+  removeMarkers,
+  removeReferences,
+  findWrappedNumbers,
   type CitedGroup,
-  type EarlierNumbers,
-} from "./references.ts";
+  type EarlierReferences,
+} from "./reference-pool.ts";
 export {
   normalizeToolOutput,
-  type Grouped,
+  type ToolGroupFields,
   type ToolBlock,
   type ToolOutput,
   type ToolPart,
 } from "./tool-output.ts";
-export { coalesce, joinEvents } from "./coalesce.ts";
+export { coalesce, joinEvents } from "./coalesce-events.ts";
 export { encodeTaskEvent } from "./sse.ts";
-export { createTaskStore, type TaskStoreClient, type TaskStoreOptions } from "./task-store.ts";
-export type { Connect, FollowOptions, StreamHandlers } from "./task-follower.ts";
+export { createTaskStore, type TaskStore, type TaskStoreOptions } from "./task-store.ts";
+export type { ConnectTask, FollowTaskOptions, TaskStreamHandlers } from "./task-follower.ts";
 export {
   EventClient,
-  type Cursor,
+  type TaskCursor,
   type EventClientOptions,
   type EventsRequest,
   type EventTransport,
 } from "./connection/event-client.ts";
 export {
-  eventsOverFetch,
-  type FetchEventsOptions,
+  createFetchTransport,
+  type FetchTransportOptions,
   type FetchPlatform,
-} from "./connection/fetch-events.ts";
+} from "./connection/fetch-transport.ts";
 export {
-  backoff,
+  backoffMs,
   type ConnectionInfo,
   type ConnectionState,
   type Schedule,
   type StreamHost,
 } from "./connection/reconnecting-stream.ts";
 export {
-  approvedArguments,
-  argumentsHash,
-  changedArguments,
-  expandedHash,
+  getApprovedArguments,
+  hashArguments,
+  getChangedArguments,
+  hashExpandedArguments,
 } from "./arguments-hash.ts";
-export type { ContentEnd, ItemEnd } from "./item-context.ts";
+export type { ContentEndOptions, ItemEndOptions } from "./item-context.ts";
 export { MessageWriter, ToolResultWriter } from "./item-writers.ts";
 export { ReasoningWriter, ToolCallWriter } from "./model-item-writers.ts";
-export type { RuleName } from "./rules/rule-broken.ts";
-export { LogValidator, validateLog, type Broken, type ValidatorOptions } from "./validator.ts";
+export type { RuleName } from "./rules/rule-violation.ts";
+export {
+  LogValidator,
+  validateLog,
+  type RuleViolation,
+  type ValidatorOptions,
+} from "./validator.ts";
 export { TaskWriter, type TreeWriterOptions } from "./task-writer.ts";
-export { TreeWriter, type NewTask } from "./tree-writer.ts";
+export { TreeWriter, type NewTaskInfo } from "./tree-writer.ts";
 export type {
   UiChunk,
   UiData,
@@ -143,11 +176,11 @@ export type {
   UiSubtask,
 } from "./ui-messages/chunks.ts";
 export {
-  approvalsAreAnswered,
-  uiInput,
+  areApprovalsAnswered,
+  parseUiInput,
   type UiApproval,
   type UiHistoryMessage,
   type UiHistoryPart,
   type UiInput,
-} from "./ui-messages/input.ts";
-export { UiMessageStream, type UiMessageStreamOptions } from "./ui-messages/stream.ts";
+} from "./ui-messages/parse-ui-input.ts";
+export { UiMessageStream, type UiMessageStreamOptions } from "./ui-messages/ui-message-stream.ts";

@@ -2,42 +2,42 @@ import type { TaskEventBody } from "./events.ts";
 import type { ContentPart, ItemStatus } from "./items.ts";
 import type { JsonObject, JsonValue } from "./json.ts";
 
-/** What a writer of an item has of its task. */
+/** What the writer of one item needs from its task. */
 export interface ItemContext {
-  /** Where it stands: the number of items so far. */
+  /** Index of the item in the output. */
   readonly outputIndex: number;
   readonly itemId: string;
-  /** Whether `content` is public. */
+  /** True if `content` is part of the public item. */
   readonly includesContent: boolean;
-  write(body: TaskEventBody, priv?: JsonObject): void;
+  write(body: TaskEventBody, privateData?: JsonObject): void;
 }
 
-/** How an item ends. */
-export interface ItemEnd {
-  /** `completed` unless it says otherwise. */
+/** Options for closing an item. */
+export interface ItemEndOptions {
+  /** Default: `completed`. */
   status?: ItemStatus;
   private?: JsonObject;
 }
 
-export interface ContentEnd extends ItemEnd {
-  /** What the model sees: kept in the private part, and public only where the task says so. */
+export interface ContentEndOptions extends ItemEndOptions {
+  /** What the model receives. Stored in the private part; public only if the task includes `content`. */
   content?: ContentPart[];
 }
 
-/** `completed` goes without saying. */
-export function unlessCompleted(status: ItemStatus | undefined): { status?: ItemStatus } {
+/** Returns the status as a field. `completed` is the default and is omitted. */
+export function toStatusField(status: ItemStatus | undefined): { status?: ItemStatus } {
   return status === undefined || status === "completed" ? {} : { status };
 }
 
-export function publicContent(
+export function toPublicContent(
   context: ItemContext,
-  contentOf: () => ContentPart[] | undefined,
+  getContent: () => ContentPart[] | undefined,
 ): { content?: ContentPart[] } {
-  const content = context.includesContent ? contentOf() : undefined;
+  const content = context.includesContent ? getContent() : undefined;
   return content === undefined ? {} : { content };
 }
 
-export function privatePart(end: ContentEnd): JsonObject | undefined {
-  if (end.content === undefined) return end.private;
-  return { ...end.private, content: end.content as unknown as JsonValue };
+export function toPrivateData(options: ContentEndOptions): JsonObject | undefined {
+  if (options.content === undefined) return options.private;
+  return { ...options.private, content: options.content as unknown as JsonValue };
 }

@@ -1,8 +1,8 @@
-import type { ItemStatus, Outcome } from "./items.ts";
+import type { ItemStatus, CallOutcome } from "./items.ts";
 
-// Records, for in a list nobody would miss the one that was forgotten.
+// Records instead of lists, so that the compiler reports a missing value.
 
-const statuses: Record<ItemStatus, true> = {
+const statusSet: Record<ItemStatus, true> = {
   in_progress: true,
   completed: true,
   incomplete: true,
@@ -13,7 +13,7 @@ const statuses: Record<ItemStatus, true> = {
   unknown: true,
 };
 
-const results: Record<Outcome, true> = {
+const outcomeSet: Record<CallOutcome, true> = {
   completed: true,
   failed: true,
   timeout: true,
@@ -23,5 +23,5 @@ const results: Record<Outcome, true> = {
   unknown: true,
 };
 
-export const itemStatuses = Object.keys(statuses) as readonly ItemStatus[];
-export const outcomes = Object.keys(results) as readonly Outcome[];
+export const itemStatuses = Object.keys(statusSet) as readonly ItemStatus[];
+export const callOutcomes = Object.keys(outcomeSet) as readonly CallOutcome[];

@@ -1,11 +1,11 @@
-import { annotate, Annotator } from "./markdown/annotator.ts";
-import { BlockWriter, longText } from "./block-writer.ts";
-import { messageContent } from "./content.ts";
+import { annotateCitations, CitationAnnotator } from "./markdown/citation-annotator.ts";
+import { BlockWriter, maxTextEventLength } from "./block-writer.ts";
+import { toMessageContent } from "./content.ts";
 import {
-  privatePart,
-  publicContent,
-  unlessCompleted,
-  type ContentEnd,
+  toPrivateData,
+  toPublicContent,
+  toStatusField,
+  type ContentEndOptions,
   type ItemContext,
 } from "./item-context.ts";
 import type {
@@ -14,36 +14,36 @@ import type {
   Block,
   FileBlock,
   ImageBlock,
-  Outcome,
+  CallOutcome,
   TextBlock,
 } from "./items.ts";
-import type { Part } from "./log-notes.ts";
-import { PairJoiner, piecesOf, toWellFormed } from "./well-formed.ts";
+import type { OpenPart } from "./validator-state.ts";
+import { SurrogateJoiner, chunkText, toWellFormed } from "./well-formed.ts";
 
-/** What came of a call. A sub-agent's items come as a task of their own, and then no blocks are written here. */
+/** Writes the result of a call. If a sub-agent ran, its items are written as a separate task, and the result has no blocks. */
 export class ToolResultWriter {
   readonly itemId: string;
   readonly outputIndex: number;
   readonly callId: string;
   readonly #context: ItemContext;
   readonly #blocks: BlockWriter;
-  readonly #isChild: () => boolean;
+  readonly #hasChildTask: () => boolean;
 
-  /** `opened` are the blocks of a result that is open already; `part` is the last of them if that is open too. */
+  /** `openBlocks`: the blocks of a result that is already open. `part`: the last of these blocks, if it is open too. */
   constructor(
     context: ItemContext,
     callId: string,
-    isChild: () => boolean,
-    opened?: Block[],
-    part?: Part,
+    hasChildTask: () => boolean,
+    openBlocks?: Block[],
+    part?: OpenPart,
   ) {
     this.#context = context;
-    this.#blocks = new BlockWriter(context, opened, part);
-    this.#isChild = isChild;
+    this.#blocks = new BlockWriter(context, openBlocks, part);
+    this.#hasChildTask = hasChildTask;
     this.itemId = context.itemId;
     this.outputIndex = context.outputIndex;
     this.callId = callId;
-    if (opened === undefined)
+    if (openBlocks === undefined)
       context.write({
         type: "task.output_item.added",
         output_index: this.outputIndex,
@@ -55,77 +55,81 @@ export class ToolResultWriter {
     this.#blocks.block(block);
   }
 
-  /** Grows a text; opens one where none is open. Any other block closes it. */
+  /** Appends to the open text block, or opens one. Any other block closes it. */
   textDelta(delta: string): void {
     this.#blocks.textDelta(delta);
   }
 
-  /** Announces audio or a file, whose address may be empty; `block` completes it. */
-  openMedium(block: AudioBlock | FileBlock): void {
-    this.#blocks.openMedium(block);
+  /** Announces audio or a file, whose URL may be empty; `block` completes it. */
+  openMedia(block: AudioBlock | FileBlock): void {
+    this.#blocks.openMedia(block);
   }
 
-  /** Closes the block that is open as what it is by now. */
+  /** Closes the open block with its current content. */
   closeBlock(): void {
     this.#blocks.closeBlock();
   }
 
-  /** Tells that a picture is being made; `block` closes it. */
-  openImage(numbered: { id?: number } = {}): void {
-    this.#blocks.openImage(numbered);
+  /** Announces an image; `block` completes it. */
+  openImage(options: { id?: number } = {}): void {
+    this.#blocks.openImage(options);
   }
 
-  /** A picture of how far it has come. */
+  /** Sends a preview of the image. */
   partialImage(block: ImageBlock): void {
     this.#blocks.partialImage(block);
   }
 
   /**
-   * `numbers` are the numbers of blocks that were written without one, by their index: of a streamed block it is known only
-   * when the result is complete. Their references are added after this.
+   * `omitBlocks`: the result of a sub-agent, which has no blocks. Default: true if a sub-agent ran.
+   *
+   * `numbers`: by index, the numbers of blocks that were written without one, because the number of a streamed block is known
+   * only when the result is complete. Their references must be added afterwards.
    */
   done(
-    end: ContentEnd & {
-      outcome?: Outcome;
-      blocks?: boolean;
+    options: ContentEndOptions & {
+      outcome?: CallOutcome;
+      omitBlocks?: boolean;
       numbers?: ReadonlyMap<number, number>;
     } = {},
   ): void {
     const { itemId: id, callId: call_id } = this;
-    const isChild = end.blocks === false || this.#isChild();
+    const omitBlocks = options.omitBlocks === true || this.#hasChildTask();
     this.closeBlock();
-    const numbered = this.#blocks.list.map((block, index): Block => {
-      const number = end.numbers?.get(index);
+    const numberedBlocks = this.#blocks.blocks.map((block, index): Block => {
+      const number = options.numbers?.get(index);
       return number === undefined ? block : { ...block, id: number };
     });
     const item = {
       type: "tool_result" as const,
       id,
       call_id,
-      ...(isChild ? { status: end.status ?? "completed" } : unlessCompleted(end.status)),
-      ...(end.outcome === undefined ? {} : { outcome: end.outcome }),
-      ...(isChild ? {} : { block_list: numbered }),
-      ...publicContent(this.#context, () => end.content),
+      ...(omitBlocks ? { status: options.status ?? "completed" } : toStatusField(options.status)),
+      ...(options.outcome === undefined ? {} : { outcome: options.outcome }),
+      ...(omitBlocks ? {} : { block_list: numberedBlocks }),
+      ...toPublicContent(this.#context, () => options.content),
     };
     this.#context.write(
       { type: "task.output_item.done", output_index: this.outputIndex, item },
-      privatePart(end),
+      toPrivateData(options),
     );
   }
 }
 
-/** What the model says: `delta` opens a text where none is open. Its markers are annotated as soon as they are sent. */
+/**
+ * Writes a message of the model. Annotates citation markers as they are sent. `isKnownReference`: whether a number can be cited.
+ */
 export class MessageWriter {
   readonly itemId: string;
   readonly outputIndex: number;
   readonly #context: ItemContext;
-  readonly #known: (n: number) => boolean;
+  readonly #isKnownReference: (n: number) => boolean;
   readonly #blocks: BlockWriter;
-  #open: OpenText | undefined;
+  #openText: OpenText | undefined;
 
-  constructor(context: ItemContext, known: (n: number) => boolean) {
+  constructor(context: ItemContext, isKnownReference: (n: number) => boolean) {
     this.#context = context;
-    this.#known = known;
+    this.#isKnownReference = isKnownReference;
     this.#blocks = new BlockWriter(context);
     this.itemId = context.itemId;
     this.outputIndex = context.outputIndex;
@@ -136,32 +140,34 @@ export class MessageWriter {
     });
   }
 
+  /** Appends to the open text block, or opens one. */
   delta(delta: string): void {
     if (delta === "") return;
-    this.#open ??= this.#opened();
-    this.#grow(this.#open, this.#open.pairs.push(delta));
+    this.#openText ??= this.#startText();
+    this.#appendText(this.#openText, this.#openText.surrogates.push(delta));
   }
 
+  /** Closes the open text block. */
   textDone(): void {
-    const open = this.#open;
+    const open = this.#openText;
     if (open === undefined) return;
-    this.#grow(open, open.pairs.end());
-    this.#send(open, open.annotator.end());
-    const item = annotated(open.text, open.annotations);
-    this.#context.write({ type: "task.text.done", ...this.#blocks.place(), item });
-    this.#blocks.list.push(item);
-    this.#open = undefined;
+    this.#appendText(open, open.surrogates.end());
+    this.#writeText(open, open.annotator.end());
+    const item = toTextBlock(open.text, open.annotations);
+    this.#context.write({ type: "task.text.done", ...this.#blocks.position(), item });
+    this.#blocks.blocks.push(item);
+    this.#openText = undefined;
   }
 
-  /** A text that is there as a whole. */
-  text(whole: string): void {
+  /** Writes a complete text block. */
+  text(fullText: string): void {
     this.textDone();
-    if (whole.length > longText) {
-      for (const piece of piecesOf(whole, longText)) this.delta(piece);
+    if (fullText.length > maxTextEventLength) {
+      for (const piece of chunkText(fullText, maxTextEventLength)) this.delta(piece);
       return this.textDone();
     }
-    const text = toWellFormed(whole);
-    this.#blocks.block(annotated(text, annotate(text, this.#known)));
+    const text = toWellFormed(fullText);
+    this.#blocks.block(toTextBlock(text, annotateCitations(text, this.#isKnownReference)));
   }
 
   block(block: Block): void {
@@ -180,46 +186,52 @@ export class MessageWriter {
     this.#blocks.partialImage(block);
   }
 
-  done(end: ContentEnd = {}): void {
+  done(options: ContentEndOptions = {}): void {
     this.textDone();
     const item = {
       type: "message" as const,
       id: this.itemId,
       role: "assistant" as const,
-      ...unlessCompleted(end.status),
-      block_list: [...this.#blocks.list],
-      ...publicContent(this.#context, () => end.content ?? messageContent(this.#blocks.list)),
+      ...toStatusField(options.status),
+      block_list: [...this.#blocks.blocks],
+      ...toPublicContent(
+        this.#context,
+        () => options.content ?? toMessageContent(this.#blocks.blocks),
+      ),
     };
     this.#context.write(
       { type: "task.output_item.done", output_index: this.outputIndex, item },
-      privatePart(end),
+      toPrivateData(options),
     );
   }
 
-  #opened(): OpenText {
+  #startText(): OpenText {
     this.#context.write({
       type: "task.text.added",
-      ...this.#blocks.place(),
+      ...this.#blocks.position(),
       item: { type: "text", text: "" },
     });
-    const annotator = new Annotator(this.#known);
-    return { text: "", annotations: [], annotator, pairs: new PairJoiner() };
+    const annotator = new CitationAnnotator(this.#isKnownReference);
+    return { text: "", annotations: [], annotator, surrogates: new SurrogateJoiner() };
   }
 
-  #grow(open: OpenText, delta: string): void {
-    if (delta !== "") this.#send(open, open.annotator.push(delta));
+  #appendText(open: OpenText, delta: string): void {
+    if (delta !== "") this.#writeText(open, open.annotator.push(delta));
   }
 
-  #send(open: OpenText, { text, annotations }: { text: string; annotations: Annotation[] }): void {
-    const place = this.#blocks.place();
+  #writeText(
+    open: OpenText,
+    { text, annotations }: { text: string; annotations: Annotation[] },
+  ): void {
+    const position = this.#blocks.position();
     if (text !== "") {
       open.text += text;
-      this.#context.write({ type: "task.text.delta", ...place, delta: text });
+      this.#context.write({ type: "task.text.delta", ...position, delta: text });
     }
     for (const annotation of annotations) {
       this.#context.write({
         type: "task.text.annotation.added",
-        ...place,
+        ...position,
         annotation_index: open.annotations.length,
         annotation,
       });
@@ -231,11 +243,11 @@ export class MessageWriter {
 interface OpenText {
   text: string;
   readonly annotations: Annotation[];
-  readonly annotator: Annotator;
-  readonly pairs: PairJoiner;
+  readonly annotator: CitationAnnotator;
+  readonly surrogates: SurrogateJoiner;
 }
 
-function annotated(text: string, annotations: readonly Annotation[]): TextBlock {
+function toTextBlock(text: string, annotations: readonly Annotation[]): TextBlock {
   return annotations.length === 0
     ? { type: "text", text }
     : { type: "text", text, annotations: [...annotations] };

@@ -1,8 +1,8 @@
 import type { JsonObject, JsonValue } from "./json.ts";
 
 /*
- * What an agent's run consists of. People see blocks, the model sees content parts; a group of both that can be cited has
- * a number, its `id`.
+ * The data of a task. People see blocks, the model receives content parts. A group of both that can be cited has a number, its
+ * `id`.
  */
 
 export interface TextBlock {
@@ -39,10 +39,10 @@ export type Block = TextBlock | ImageBlock | AudioBlock | FileBlock | DataBlock;
 /** Indexes are half-open and count UTF-16 units: `text.slice(start_index, end_index)` is the marker. */
 export type Annotation =
   | { type: "reference_to_block"; reference_id: number; start_index: number; end_index: number }
-  /** A marker of a number that nothing has: shown as what it is, and never linked. */
+  /** A marker with an unknown number: shown as plain text, without a link. */
   | { type: "unresolved_reference"; reference_id: number; start_index: number; end_index: number };
 
-/** For the model. `tags` mark what the reference pool put around a group. */
+/** Content for the model. `tags` mark the parts that the reference pool has added around a group. */
 export type ContentPart =
   | { type: "text"; text: string; id?: number; tags?: string[] }
   | { type: "image_url"; image_url: { url: string }; id?: number; tags?: string[] }
@@ -67,30 +67,30 @@ export type ItemStatus =
   | "failed"
   | "unknown";
 
-/** What came of a call. */
-export type Outcome =
+/** How a call ended. */
+export type CallOutcome =
   | "completed"
-  | "failed" // the tool failed, is unknown, or its arguments were no good
+  | "failed" // the tool failed or is unknown, or the arguments were invalid
   | "timeout"
   | "denied"
   | "canceled"
-  | "incomplete" // it was never run: the model was cut off, or a limit was reached
-  | "unknown"; // it may have run or not
+  | "incomplete" // never run: the model was cut off, or a limit was reached
+  | "unknown"; // it may or may not have run
 
 export interface SummaryText {
   type: "text";
   text: string;
 }
 
-/** In an event `status` may be absent: an item opens `in_progress` and closes `completed` unless it says otherwise. */
+/** In events, `status` may be absent. Default: `in_progress` when the item opens, `completed` when it closes. */
 export interface ReasoningItem {
   type: "reasoning";
   id: string;
   status?: ItemStatus;
   summary: SummaryText[];
-  /** Raw reasoning, where an agent asks for it. */
+  /** Raw reasoning, if the agent requests it. */
   content?: SummaryText[];
-  /** From its first word to its end, where it came word by word. */
+  /** From the first delta to the end, if the reasoning was streamed. */
   duration_ms?: number;
 }
 export interface ToolCallItem {
@@ -100,7 +100,7 @@ export interface ToolCallItem {
   name: string;
   arguments: string;
   status?: ItemStatus;
-  outcome?: Outcome;
+  outcome?: CallOutcome;
   child_task_ids?: string[];
 }
 export interface ToolResultItem {
@@ -108,8 +108,8 @@ export interface ToolResultItem {
   id: string;
   call_id: string;
   status?: ItemStatus;
-  outcome?: Outcome;
-  /** In a view, the items of the child task whose `task_id` is this `call_id` stand here. */
+  outcome?: CallOutcome;
+  /** In a view, this contains the items of the child task, whose `task_id` is this `call_id`. */
   block_list: (Block | OutputItem)[];
   content?: ContentPart[];
 }
@@ -123,14 +123,14 @@ export interface MessageItem {
 }
 export type OutputItem = ReasoningItem | ToolCallItem | ToolResultItem | MessageItem;
 
-/** What is left of an item that was taken back: its place. */
+/** Takes the place of an item that was retracted. */
 export interface RetractedItem {
   type: "retracted";
   id: string;
   reason: string;
 }
 
-/** What a user says. */
+/** A message of the user. */
 export interface InputItem {
   type: "message";
   id: string;
@@ -139,67 +139,67 @@ export interface InputItem {
 }
 
 export interface Reference {
-  /** Dense in its task, from the first number that the conversation has not used before. */
+  /** Consecutive in a task, starting after the last number that the conversation has used. */
   reference_id: number;
   item_id: string;
   block_indexes: number[];
-  /** Where a group that a sub-agent cited comes from. */
+  /** Origin of a group that a sub-agent cited. */
   source?: { task_id: string; reference_id: number };
   title?: string;
   url?: string;
 }
 
 export type ApprovalKind = "call" | "result" | "question" | "limit" | "reconcile";
-export type Decision = "approve" | "deny" | "redact" | "abort";
+export type ApprovalDecision = "approve" | "deny" | "redact" | "abort";
 export type ApprovalScope = "once" | "session";
 
 export interface Approval {
   approval_id: string;
   kind: ApprovalKind;
   call_id?: string;
-  /** Of the arguments that would be executed: of the expanded ones, if there are any. */
+  /** Hash of the arguments to be executed: of the expanded ones, if there are any. */
   args_hash?: string;
   /**
-   * What would be executed, or of a reconciliation what was, where that is not the text of the call: every `{{var:NAME}}`
-   * is replaced by its content.
+   * The arguments to be executed (in a reconciliation: that were executed), with every `{{var:NAME}}` replaced by its content.
+   * Absent if they equal the arguments of the call.
    */
   expanded_arguments?: ExpandedArguments;
-  /** What may be decided. */
-  choices: Decision[];
-  /** The scopes that an approval may have; `once` alone unless it says more. */
+  /** The possible decisions. */
+  choices: ApprovalDecision[];
+  /** The possible scopes of an approval. Default: `once` only. */
   scopes?: ApprovalScope[];
-  /** Whether `any_arguments` may be granted to the tool for the session. */
+  /** True if the tool can be allowed with any arguments for the session. */
   any_arguments?: boolean;
   expires_at?: string;
   tool?: string;
-  /** What a person is asked. */
+  /** The question for the user. */
   question?: string;
-  /** Of a limit that is reached: its name, what it is, and what was used when it was asked about. */
+  /** The limit that was reached: its name and value, and the amount used at that time. */
   limit_name?: string;
   limit?: number;
   used?: number;
-  /** A held result, for the person who releases it; forgotten once it is refused. */
+  /** A held result, for the user who reviews it. Removed if the result is rejected. */
   block_list?: Block[];
 }
 
-/** Arguments with their references replaced. `url` is the blob of the complete text, whose hash is `args_hash`. */
+/** Arguments with all variables replaced. `url` is the blob of the complete text, whose hash is `args_hash`. */
 export type ExpandedArguments =
   | { text: string }
   | { head: string; tail: string; length: number; url: string };
 
-export interface Resolution {
-  decision: Decision;
+export interface ApprovalResolution {
+  decision: ApprovalDecision;
   by: string;
   scope: ApprovalScope;
   any_arguments?: boolean;
-  /** Those to be executed instead of the model's. */
+  /** Replaces the arguments of the model. */
   arguments?: string;
-  /** What is executed where that is not the text of `arguments`. */
+  /** `arguments` with all variables replaced, if there are any. */
   expanded_arguments?: ExpandedArguments;
   reason?: string;
-  /** What the model is told instead of a redacted result. */
+  /** What the model receives instead of a redacted result. */
   replacement?: string;
-  /** Of the request that decided. Sent again with the same key it succeeds again. */
+  /** Key of the request that made the decision. Repeating the request with the same key succeeds. */
   idempotency_key?: string;
 }
 
@@ -211,12 +211,12 @@ export interface Usage {
   reasoning_tokens?: number;
   /** In the currency of the configured prices. */
   cost?: number;
-  /** The upstream told nothing, and these are guesses. */
+  /** True if the upstream did not report usage and the numbers are estimates. */
   estimated?: boolean;
 }
 
-export interface Limits {
-  /** Round trips between the model and its tools; after them the model answers without tools. */
+export interface TaskLimits {
+  /** Round trips between the model and its tools; when they are used up, the model answers without tools. */
   rounds?: number;
   tokens?: number;
   cost?: number;
@@ -241,7 +241,7 @@ export type TaskStatus =
   | "canceled"
   | "expired";
 
-/** What `task.created` tells. */
+/** The content of `task.created`. */
 export interface TaskInfo {
   root_task_id: string;
   parent_task_id?: string;
@@ -252,10 +252,10 @@ export interface TaskInfo {
   agent: string;
   model: string;
   status: TaskStatus;
-  limits: Limits;
-  /** The last number that references of earlier turns of the conversation have; absent if there are none. */
+  limits: TaskLimits;
+  /** Last reference number of earlier turns of the conversation. Absent if there are none. */
   references_before?: number;
   created_at: string;
   protocol_version: string;
-  [more: string]: JsonValue | Limits | JsonObject | undefined;
+  [more: string]: JsonValue | TaskLimits | JsonObject | undefined;
 }

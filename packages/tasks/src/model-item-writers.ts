@@ -1,16 +1,18 @@
 import { TaskError } from "./error.ts";
-import { unlessCompleted, type ItemContext, type ItemEnd } from "./item-context.ts";
+import { toStatusField, type ItemContext, type ItemEndOptions } from "./item-context.ts";
 import type { SummaryText } from "./items.ts";
-import { PairJoiner, toWellFormed } from "./well-formed.ts";
+import { SurrogateJoiner, toWellFormed } from "./well-formed.ts";
 
-/** The model's thoughts: `summaryDelta` opens a part where none is open, `done` closes what is. */
+/** Writes the reasoning of the model: `summaryDelta` opens a part if none is open, `done` closes the open part. */
 export class ReasoningWriter {
   readonly itemId: string;
   readonly outputIndex: number;
   readonly #context: ItemContext;
   readonly #summary: SummaryText[] = [];
-  readonly #raw: SummaryText[] = [];
-  #open: { kind: "summary" | "raw"; part: SummaryText; pairs: PairJoiner } | undefined;
+  readonly #rawParts: SummaryText[] = [];
+  #openPart:
+    | { kind: "summary" | "raw"; part: SummaryText; surrogates: SurrogateJoiner }
+    | undefined;
 
   constructor(context: ItemContext) {
     this.#context = context;
@@ -26,107 +28,111 @@ export class ReasoningWriter {
 
   summaryDelta(delta: string): void {
     if (delta === "") return;
-    const { part, pairs } = this.#opened("summary");
-    this.#grow(part, pairs.push(delta));
+    const { part, surrogates } = this.#ensurePart("summary");
+    this.#appendText(part, surrogates.push(delta));
   }
 
   summaryDone(): void {
-    if (this.#open?.kind === "summary") this.#close();
+    if (this.#openPart?.kind === "summary") this.#closePart();
   }
 
   rawDelta(delta: string): void {
     if (delta === "") return;
-    const { part, pairs } = this.#opened("raw");
-    this.#grow(part, pairs.push(delta));
+    const { part, surrogates } = this.#ensurePart("raw");
+    this.#appendText(part, surrogates.push(delta));
   }
 
-  done({ status, private: priv, durationMs }: ItemEnd & { durationMs?: number } = {}): void {
-    this.#close();
+  done({
+    status,
+    private: privateData,
+    durationMs,
+  }: ItemEndOptions & { durationMs?: number } = {}): void {
+    this.#closePart();
     const { itemId: id, outputIndex: output_index } = this;
-    const content = this.#raw.length === 0 ? {} : { content: this.#raw };
-    const took = durationMs === undefined ? {} : { duration_ms: durationMs };
-    const item = { type: "reasoning" as const, id, ...unlessCompleted(status) };
+    const content = this.#rawParts.length === 0 ? {} : { content: this.#rawParts };
+    const duration = durationMs === undefined ? {} : { duration_ms: durationMs };
+    const item = { type: "reasoning" as const, id, ...toStatusField(status) };
     this.#context.write(
       {
         type: "task.output_item.done",
         output_index,
-        item: { ...item, summary: this.#summary, ...content, ...took },
+        item: { ...item, summary: this.#summary, ...content, ...duration },
       },
-      priv,
+      privateData,
     );
   }
 
-  #opened(kind: "summary" | "raw") {
-    if (this.#open?.kind === kind) return this.#open;
-    this.#close();
+  #ensurePart(kind: "summary" | "raw") {
+    if (this.#openPart?.kind === kind) return this.#openPart;
+    this.#closePart();
     const part: SummaryText = { type: "text", text: "" };
-    const list = kind === "summary" ? this.#summary : this.#raw;
+    const list = kind === "summary" ? this.#summary : this.#rawParts;
     list.push(part);
     if (kind === "summary")
       this.#context.write({
         type: "task.reasoning_summary_item.added",
-        ...this.#place(),
+        ...this.#position(),
         summary_index: list.length - 1,
         item: { ...part },
       });
-    this.#open = { kind, part, pairs: new PairJoiner() };
-    return this.#open;
+    this.#openPart = { kind, part, surrogates: new SurrogateJoiner() };
+    return this.#openPart;
   }
 
-  #grow(part: SummaryText, delta: string): void {
+  #appendText(part: SummaryText, delta: string): void {
     if (delta === "") return;
     part.text += delta;
-    if (this.#open?.kind === "summary")
+    if (this.#openPart?.kind === "summary")
       this.#context.write({
         type: "task.reasoning_summary_text.delta",
-        ...this.#place(),
+        ...this.#position(),
         summary_index: this.#summary.length - 1,
         delta,
       });
     else
       this.#context.write({
         type: "task.reasoning_text.delta",
-        ...this.#place(),
-        content_index: this.#raw.length - 1,
+        ...this.#position(),
+        content_index: this.#rawParts.length - 1,
         delta,
       });
   }
 
-  #close(): void {
-    const open = this.#open;
+  #closePart(): void {
+    const open = this.#openPart;
     if (open === undefined) return;
-    this.#grow(open.part, open.pairs.end());
+    this.#appendText(open.part, open.surrogates.end());
     if (open.kind === "summary")
       this.#context.write({
         type: "task.reasoning_summary_item.done",
-        ...this.#place(),
+        ...this.#position(),
         summary_index: this.#summary.length - 1,
         item: { ...open.part },
       });
-    else if (open.part.text === "") this.#raw.pop();
+    else if (open.part.text === "") this.#rawParts.pop();
     else
       this.#context.write({
         type: "task.reasoning_text.done",
-        ...this.#place(),
-        content_index: this.#raw.length - 1,
+        ...this.#position(),
+        content_index: this.#rawParts.length - 1,
         text: open.part.text,
       });
-    this.#open = undefined;
+    this.#openPart = undefined;
   }
 
-  #place() {
+  #position() {
     return { item_id: this.itemId, output_index: this.outputIndex };
   }
 }
 
-/** What the model asks for. Only the arguments of `done` may ever be executed. */
+/** Writes a tool call. Run the call only with the arguments passed to `done`. */
 export class ToolCallWriter {
   readonly itemId: string;
   readonly outputIndex: number;
   readonly callId: string;
   readonly name: string;
   readonly #context: ItemContext;
-  readonly #pairs = new PairJoiner();
+  readonly #surrogates = new SurrogateJoiner();
   #arguments = "";
 
   constructor(context: ItemContext, callId: string, name: string) {
@@ -143,21 +149,25 @@ export class ToolCallWriter {
   }
 
   argumentsDelta(delta: string): void {
-    this.#grow(this.#pairs.push(delta));
+    this.#appendArguments(this.#surrogates.push(delta));
   }
 
-  /** `args` begin with all that has been told by deltas; what has not is told now. */
-  done(args: string, { status, private: priv }: ItemEnd = {}): void {
+  /** `args` must start with the concatenated deltas; the rest is sent as one more delta. */
+  done(args: string, { status, private: privateData }: ItemEndOptions = {}): void {
     const { itemId: id, callId: call_id, name } = this;
-    const whole = toWellFormed(args);
-    if (!whole.startsWith(this.#arguments))
+    const fullArguments = toWellFormed(args);
+    if (!fullArguments.startsWith(this.#arguments))
       throw new TaskError(
-        "illegal_event",
-        `the arguments of ${call_id} are not those of its deltas`,
+        "invalid_event",
+        `the arguments of ${call_id} do not start with the deltas sent so far`,
       );
-    this.#grow(whole.slice(this.#arguments.length));
-    const place = { item_id: id, output_index: this.outputIndex };
-    this.#context.write({ type: "task.tool_call_arguments.done", ...place, arguments: whole });
+    this.#appendArguments(fullArguments.slice(this.#arguments.length));
+    const position = { item_id: id, output_index: this.outputIndex };
+    this.#context.write({
+      type: "task.tool_call_arguments.done",
+      ...position,
+      arguments: fullArguments,
+    });
     this.#context.write(
       {
         type: "task.output_item.done",
@@ -167,15 +177,15 @@ export class ToolCallWriter {
           id,
           call_id,
           name,
-          arguments: whole,
-          ...unlessCompleted(status),
+          arguments: fullArguments,
+          ...toStatusField(status),
         },
       },
-      priv,
+      privateData,
     );
   }
 
-  #grow(delta: string): void {
+  #appendArguments(delta: string): void {
     if (delta === "") return;
     this.#arguments += delta;
     this.#context.write({

@@ -1,7 +1,7 @@
 import { applyEvent } from "./apply-event.ts";
-import { Draft } from "./draft.ts";
+import { TaskTreeDraft } from "./task-tree-draft.ts";
 import { TaskError } from "./error.ts";
-import { isStored, type ProgressReport, type TaskEvent } from "./events.ts";
+import { isTaskEvent, type ProgressReport, type TaskEvent } from "./events.ts";
 import type { TaskTree } from "./state.ts";
 
 export const emptyTree: TaskTree = {
@@ -12,7 +12,7 @@ export const emptyTree: TaskTree = {
   approvals: [],
 };
 
-/** The state after `events`. What they did not touch is the same object as before. */
+/** Returns the state after `events`. Unchanged parts keep their object identity. */
 export function reduce(state: TaskTree, events: readonly TaskEvent[]): TaskTree {
   const reducer = new Reducer(state);
   for (const event of events) reducer.apply(event);
@@ -20,39 +20,39 @@ export function reduce(state: TaskTree, events: readonly TaskEvent[]): TaskTree 
 }
 
 /**
- * Events in, their sum out: for server, browser and test alike. An event that does not fit what is there (no such item,
- * a type that nobody knows) moves `head` and changes nothing else; the validator is there to name it.
+ * Reduces events to a state; used by servers, browsers and tests. An event that does not fit the state (a missing item, an
+ * unknown type) only advances `head`; use the validator to detect it.
  */
 export class Reducer {
-  readonly #draft: Draft;
+  readonly #draft: TaskTreeDraft;
 
   constructor(from: TaskTree = emptyTree) {
-    this.#draft = new Draft(from);
+    this.#draft = new TaskTreeDraft(from);
   }
 
-  /** Of what was applied, without publishing it. */
+  /** Sequence number of the last applied event. Cheaper than `state.head`, which creates a snapshot. */
   get head(): number {
     return this.#draft.head;
   }
 
-  /** Never changed again once it was read. */
+  /** An immutable snapshot. */
   get state(): TaskTree {
     return this.#draft.publish();
   }
 
   /**
-   * Throws "gap" where events are missing before this one; nothing has changed then. One without a number, as a connection
-   * tells it, changes nothing.
+   * Throws a TaskError with the code "gap", without changing anything, if events before this one are missing. Ignores events
+   * that were already applied and events without a sequence number.
    */
   apply(event: TaskEvent | ProgressReport): void {
-    if (!isStored(event)) return;
+    if (!isTaskEvent(event)) return;
     const draft = this.#draft;
     const { head } = draft;
     if (event.sequence_number <= head) return;
     const from = event.coalesced_from ?? event.sequence_number;
-    // A delta that was joined out of known and unknown ones tells by its offset what of it is new.
+    // A coalesced delta may overlap with events that were already applied; its `offset` shows which part is new.
     if (from !== head + 1 && !(from <= head && "offset" in event && event.offset !== undefined))
-      throw new TaskError("gap", `event ${from} came after event ${head}`);
+      throw new TaskError("gap", `event ${from} follows event ${head}`);
     if (head === -1) draft.rootTaskId = event.task_id;
     applyEvent(draft, event);
     draft.head = event.sequence_number;

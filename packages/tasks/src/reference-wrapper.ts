@@ -1,11 +1,11 @@
 import type { ContentPart } from "./items.ts";
 import type { ToolPart } from "./tool-output.ts";
 
-/** On the parts that stand around a group, and on nothing else. */
+/** Tag of the parts before and after a group. No other part has it. */
 export const wrapperTag = "added_by_reference_manager";
 
-/** A group as the model sees it. */
-export function wrap(n: number, parts: readonly ContentPart[]): ContentPart[] {
+/** Wraps a group for the model. */
+export function wrapReference(n: number, parts: readonly ContentPart[]): ContentPart[] {
   return [
     { type: "text", text: `<referencable-item>\nID: ${n}`, id: n, tags: [wrapperTag] },
     ...parts.map((part) => ({ ...part, id: n })),
@@ -13,57 +13,65 @@ export function wrap(n: number, parts: readonly ContentPart[]): ContentPart[] {
   ];
 }
 
-/** The wrapper in a text that the model was sent. No tool can have written it: `defused` has changed what looks like it. */
-export const wrapperText = /<referencable-item>\nID: (?<number>\d+)\n?|\n?<\/referencable-item>/g;
+/** Matches the wrapper in text that was sent to a model. Tools cannot forge it, because their output is escaped. */
+export const wrapperPattern =
+  /<referencable-item>\nID: (?<number>\d+)\n?|\n?<\/referencable-item>/g;
 
 /**
- * Parts in which nothing looks like the wrapper, so that what a tool has read cannot leave its group or forge another:
- * `</referencable-item>` is told as `&lt;/referencable-item>`. Texts that follow on each other are one text for the
- * model, so that a tag must not be made of two of them either.
+ * Escapes everything that looks like a wrapper tag, so that the content of a tool result cannot leave its group or forge another
+ * one: `</referencable-item>` becomes `&lt;/referencable-item>`. Adjacent text parts are one text for the model, so a tag that
+ * is split between two parts is escaped too.
  */
-export function defused<Part extends ToolPart | ContentPart>(parts: readonly Part[]): Part[] {
-  return parts.map((part, at) =>
+export function escapeWrapperTags<Part extends ToolPart | ContentPart>(
+  parts: readonly Part[],
+): Part[] {
+  return parts.map((part, index) =>
     part.type === "text"
-      ? { ...part, text: defusedText(part.text, parts[at + 1]?.type === "text") }
+      ? { ...part, text: escapeWrapperTagsInText(part.text, parts[index + 1]?.type === "text") }
       : part,
   );
 }
 
-export function defusedText(text: string, goesOn = false): string {
-  let safe = "";
+export function escapeWrapperTagsInText(text: string, isContinued = false): string {
+  let escapedText = "";
   let from = 0;
-  for (let at = text.indexOf("<"); at !== -1; at = text.indexOf("<", at + 1)) {
-    const found = tagAt(text, at);
-    if (found === "no" || (found === "perhaps" && !goesOn)) continue;
-    safe += `${text.slice(from, at)}&lt;`;
-    from = at + 1;
+  for (
+    let position = text.indexOf("<");
+    position !== -1;
+    position = text.indexOf("<", position + 1)
+  ) {
+    const match = matchWrapperTag(text, position);
+    if (match === "none" || (match === "partial" && !isContinued)) continue;
+    escapedText += `${text.slice(from, position)}&lt;`;
+    from = position + 1;
   }
-  return from === 0 ? text : safe + text.slice(from);
+  return from === 0 ? text : escapedText + text.slice(from);
 }
 
-const name = "referencable-item";
+const wrapperTagName = "referencable-item";
 
 /**
- * In any case, and with blanks and invisible characters anywhere. By hand: a pattern with so many optional places takes
- * quadratic time on a long run of blanks.
+ * Ignores case, whitespace and invisible characters, and accepts a missing hyphen. Not a regular expression: with so many
+ * optional characters it would take quadratic time on a long run of spaces.
  */
-function tagAt(text: string, start: number): "whole" | "perhaps" | "no" {
-  let matched = 0;
-  for (let at = start + 1; at < text.length; at += 1) {
-    const char = text.charAt(at);
-    if (gap.test(char) || (char === "/" && matched === 0)) continue;
-    let expected = name.charAt(matched);
-    if (expected === "-" && !hyphen.test(char)) {
-      // left out
-      matched += 1;
-      expected = name.charAt(matched);
+function matchWrapperTag(text: string, start: number): "full" | "partial" | "none" {
+  let matchedLength = 0;
+  for (let position = start + 1; position < text.length; position += 1) {
+    const char = text.charAt(position);
+    if (ignorablePattern.test(char) || (char === "/" && matchedLength === 0)) continue;
+    let expected = wrapperTagName.charAt(matchedLength);
+    if (expected === "-" && !hyphenPattern.test(char)) {
+      // the hyphen is missing
+      matchedLength += 1;
+      expected = wrapperTagName.charAt(matchedLength);
     }
-    if (char.toLowerCase() !== expected && !(expected === "-" && hyphen.test(char))) return "no";
-    matched += 1;
-    if (matched === name.length) return "whole";
+    if (char.toLowerCase() !== expected && !(expected === "-" && hyphenPattern.test(char)))
+      return "none";
+    matchedLength += 1;
+    if (matchedLength === wrapperTagName.length) return "full";
   }
-  return "perhaps";
+  return "partial";
 }
 
-const gap = /[\s\p{Default_Ignorable_Code_Point}]/u;
-const hyphen = /[\p{Dash}_]/u;
+const ignorablePattern = /[\s\p{Default_Ignorable_Code_Point}]/u;
+const hyphenPattern = /[\p{Dash}_]/u;

@@ -1,50 +1,50 @@
-/** SHA-256 of the text as UTF-8, in hex. Half a surrogate pair counts as U+FFFD, as it does for a TextEncoder. */
+/** Returns the SHA-256 of the text as UTF-8, in hex. Lone surrogates count as U+FFFD, as in TextEncoder. */
 export function sha256(text: string): string {
-  hash.set(initial);
-  let used = 0;
-  let hashed = 0;
-  for (let at = 0; at < text.length; at += 1) {
-    const unit = text.charCodeAt(at);
+  hash.set(initialHash);
+  let usedLength = 0;
+  let hashedLength = 0;
+  for (let index = 0; index < text.length; index += 1) {
+    const unit = text.charCodeAt(index);
     if (unit < 0x80) {
-      bytes[used++] = unit;
+      bytes[usedLength++] = unit;
     } else if (unit < 0x800) {
-      bytes[used++] = 0xc0 | (unit >> 6);
-      bytes[used++] = 0x80 | (unit & 0x3f);
+      bytes[usedLength++] = 0xc0 | (unit >> 6);
+      bytes[usedLength++] = 0x80 | (unit & 0x3f);
     } else if ((unit & 0xf800) !== 0xd800) {
-      used = put3(used, unit);
+      usedLength = writeThreeByteUnit(usedLength, unit);
     } else {
-      const low = unit < 0xdc00 ? text.charCodeAt(at + 1) : 0;
+      const low = unit < 0xdc00 ? text.charCodeAt(index + 1) : 0;
       if ((low & 0xfc00) === 0xdc00) {
-        at += 1;
+        index += 1;
         const point = 0x10000 + ((unit & 0x3ff) << 10) + (low & 0x3ff);
-        bytes[used++] = 0xf0 | (point >> 18);
-        bytes[used++] = 0x80 | ((point >> 12) & 0x3f);
-        bytes[used++] = 0x80 | ((point >> 6) & 0x3f);
-        bytes[used++] = 0x80 | (point & 0x3f);
+        bytes[usedLength++] = 0xf0 | (point >> 18);
+        bytes[usedLength++] = 0x80 | ((point >> 12) & 0x3f);
+        bytes[usedLength++] = 0x80 | ((point >> 6) & 0x3f);
+        bytes[usedLength++] = 0x80 | (point & 0x3f);
       } else {
-        used = put3(used, 0xfffd);
+        usedLength = writeThreeByteUnit(usedLength, 0xfffd);
       }
     }
-    if (used >= room) {
-      hashBlocks(room);
-      hashed += room;
-      bytes.copyWithin(0, room, used);
-      used -= room;
+    if (usedLength >= chunkSize) {
+      hashBlocks(chunkSize);
+      hashedLength += chunkSize;
+      bytes.copyWithin(0, chunkSize, usedLength);
+      usedLength -= chunkSize;
     }
   }
-  finish(used, hashed + used);
+  writePadding(usedLength, hashedLength + usedLength);
   let hex = "";
   for (const word of hash) hex += (word >>> 0).toString(16).padStart(8, "0");
   return hex;
 }
 
-/** A multiple of the block's 64 bytes; behind it a character that began before it has room, and so has the ending. */
-const room = 4096;
-const bytes = new Uint8Array(room + 128);
+/** In bytes; a multiple of the block size of 64. The buffer is longer, for a character across the boundary and the padding. */
+const chunkSize = 4096;
+const bytes = new Uint8Array(chunkSize + 128);
 const hash = new Int32Array(8);
-const words = new Int32Array(64);
+const schedule = new Int32Array(64);
 
-const initial = Int32Array.of(
+const initialHash = Int32Array.of(
   0x6a09e667,
   0xbb67ae85,
   0x3c6ef372,
@@ -56,7 +56,7 @@ const initial = Int32Array.of(
 );
 
 // prettier-ignore
-const constants = Int32Array.of(
+const roundConstants = Int32Array.of(
   0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5,
   0xd807aa98, 0x12835b01, 0x243185be, 0x550c7dc3, 0x72be5d74, 0x80deb1fe, 0x9bdc06a7, 0xc19bf174,
   0xe49b69c1, 0xefbe4786, 0x0fc19dc6, 0x240ca1cc, 0x2de92c6f, 0x4a7484aa, 0x5cb0a9dc, 0x76f988da,
@@ -67,62 +67,62 @@ const constants = Int32Array.of(
   0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2,
 );
 
-function put3(used: number, point: number): number {
-  bytes[used] = 0xe0 | (point >> 12);
-  bytes[used + 1] = 0x80 | ((point >> 6) & 0x3f);
-  bytes[used + 2] = 0x80 | (point & 0x3f);
-  return used + 3;
+function writeThreeByteUnit(usedLength: number, point: number): number {
+  bytes[usedLength] = 0xe0 | (point >> 12);
+  bytes[usedLength + 1] = 0x80 | ((point >> 6) & 0x3f);
+  bytes[usedLength + 2] = 0x80 | (point & 0x3f);
+  return usedLength + 3;
 }
 
-/** A one bit, zeros, and the length in bits as the last 64 of a block. */
-function finish(used: number, length: number): void {
-  const end = Math.ceil((used + 9) / 64) * 64;
-  bytes.fill(0, used, end);
-  bytes[used] = 0x80;
-  putWord(end - 8, Math.floor(length / 0x20000000));
-  putWord(end - 4, length << 3);
+/** Appends the padding (a one bit, zeros, and the length in bits as the last 64 bits of a block), and hashes the last blocks. */
+function writePadding(usedLength: number, length: number): void {
+  const end = Math.ceil((usedLength + 9) / 64) * 64;
+  bytes.fill(0, usedLength, end);
+  bytes[usedLength] = 0x80;
+  writeWord(end - 8, Math.floor(length / 0x20000000));
+  writeWord(end - 4, length << 3);
   hashBlocks(end);
 }
 
-function putWord(at: number, word: number): void {
-  bytes[at] = word >>> 24;
-  bytes[at + 1] = word >>> 16;
-  bytes[at + 2] = word >>> 8;
-  bytes[at + 3] = word;
+function writeWord(offset: number, word: number): void {
+  bytes[offset] = word >>> 24;
+  bytes[offset + 1] = word >>> 16;
+  bytes[offset + 2] = word >>> 8;
+  bytes[offset + 3] = word;
 }
 
 function hashBlocks(end: number): void {
-  for (let at = 0; at < end; at += 64) hashBlock(at);
+  for (let offset = 0; offset < end; offset += 64) hashBlock(offset);
 }
 
 function hashBlock(start: number): void {
-  for (let i = 0, at = start; i < 16; i += 1, at += 4)
-    words[i] =
-      (in8(bytes, at) << 24) |
-      (in8(bytes, at + 1) << 16) |
-      (in8(bytes, at + 2) << 8) |
-      in8(bytes, at + 3);
+  for (let i = 0, offset = start; i < 16; i += 1, offset += 4)
+    schedule[i] =
+      (byteAt(bytes, offset) << 24) |
+      (byteAt(bytes, offset + 1) << 16) |
+      (byteAt(bytes, offset + 2) << 8) |
+      byteAt(bytes, offset + 3);
   for (let i = 16; i < 64; i += 1) {
-    const near = in32(words, i - 2);
-    const far = in32(words, i - 15);
-    const s1 = turned(near, 17) ^ turned(near, 19) ^ (near >>> 10);
-    const s0 = turned(far, 7) ^ turned(far, 18) ^ (far >>> 3);
-    words[i] = (in32(words, i - 16) + s0 + in32(words, i - 7) + s1) | 0;
+    const word2 = wordAt(schedule, i - 2);
+    const word15 = wordAt(schedule, i - 15);
+    const s1 = rotateRight(word2, 17) ^ rotateRight(word2, 19) ^ (word2 >>> 10);
+    const s0 = rotateRight(word15, 7) ^ rotateRight(word15, 18) ^ (word15 >>> 3);
+    schedule[i] = (wordAt(schedule, i - 16) + s0 + wordAt(schedule, i - 7) + s1) | 0;
   }
-  let a = in32(hash, 0);
-  let b = in32(hash, 1);
-  let c = in32(hash, 2);
-  let d = in32(hash, 3);
-  let e = in32(hash, 4);
-  let f = in32(hash, 5);
-  let g = in32(hash, 6);
-  let h = in32(hash, 7);
+  let a = wordAt(hash, 0);
+  let b = wordAt(hash, 1);
+  let c = wordAt(hash, 2);
+  let d = wordAt(hash, 3);
+  let e = wordAt(hash, 4);
+  let f = wordAt(hash, 5);
+  let g = wordAt(hash, 6);
+  let h = wordAt(hash, 7);
   for (let i = 0; i < 64; i += 1) {
-    const s1 = turned(e, 6) ^ turned(e, 11) ^ turned(e, 25);
-    const chosen = g ^ (e & (f ^ g));
-    const first = (h + s1 + chosen + in32(constants, i) + in32(words, i)) | 0;
-    const s0 = turned(a, 2) ^ turned(a, 13) ^ turned(a, 22);
-    const most = (a & b) ^ (c & (a ^ b));
+    const s1 = rotateRight(e, 6) ^ rotateRight(e, 11) ^ rotateRight(e, 25);
+    const choice = g ^ (e & (f ^ g));
+    const first = (h + s1 + choice + wordAt(roundConstants, i) + wordAt(schedule, i)) | 0;
+    const s0 = rotateRight(a, 2) ^ rotateRight(a, 13) ^ rotateRight(a, 22);
+    const majority = (a & b) ^ (c & (a ^ b));
     h = g;
     g = f;
     f = e;
@@ -130,26 +130,26 @@ function hashBlock(start: number): void {
     d = c;
     c = b;
     b = a;
-    a = (first + s0 + most) | 0;
+    a = (first + s0 + majority) | 0;
   }
-  hash[0] = in32(hash, 0) + a;
-  hash[1] = in32(hash, 1) + b;
-  hash[2] = in32(hash, 2) + c;
-  hash[3] = in32(hash, 3) + d;
-  hash[4] = in32(hash, 4) + e;
-  hash[5] = in32(hash, 5) + f;
-  hash[6] = in32(hash, 6) + g;
-  hash[7] = in32(hash, 7) + h;
+  hash[0] = wordAt(hash, 0) + a;
+  hash[1] = wordAt(hash, 1) + b;
+  hash[2] = wordAt(hash, 2) + c;
+  hash[3] = wordAt(hash, 3) + d;
+  hash[4] = wordAt(hash, 4) + e;
+  hash[5] = wordAt(hash, 5) + f;
+  hash[6] = wordAt(hash, 6) + g;
+  hash[7] = wordAt(hash, 7) + h;
 }
 
-function turned(word: number, by: number): number {
-  return (word >>> by) | (word << (32 - by));
+function rotateRight(word: number, bits: number): number {
+  return (word >>> bits) | (word << (32 - bits));
 }
 
-// Every index is inside its array; `?? 0` is for the compiler, and V8 drops it.
-function in8(array: Uint8Array, index: number): number {
+// Every index is inside its array: `?? 0` only satisfies the compiler, and V8 removes it.
+function byteAt(array: Uint8Array, index: number): number {
   return array[index] ?? 0;
 }
-function in32(array: Int32Array, index: number): number {
+function wordAt(array: Int32Array, index: number): number {
   return array[index] ?? 0;
 }

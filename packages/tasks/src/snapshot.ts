@@ -1,43 +1,43 @@
 import type { Snapshot } from "./events.ts";
-import { equalJson } from "./json.ts";
+import { isJsonEqual } from "./json.ts";
 import { emptyTree } from "./reducer.ts";
-import { stateHash } from "./state-hash.ts";
+import { computeStateHash } from "./state-hash.ts";
 import type { TaskState, TaskTree } from "./state.ts";
-import { taskView } from "./view.ts";
+import { buildTaskView } from "./task-view.ts";
 
-/** All that a client needs to go on with the event after `as_of`. */
-export function snapshotOf(state: TaskTree, sha256?: (text: string) => string): Snapshot {
+/** Returns everything that a client needs to continue with the event after `as_of`. */
+export function createSnapshot(state: TaskTree, sha256?: (text: string) => string): Snapshot {
   const { head, tasks, references, approvals } = state;
   return {
     as_of: head,
     tasks: { ...tasks },
     references: [...references],
     approvals: [...approvals],
-    state_hash: stateHash(taskView(state), sha256),
+    state_hash: computeStateHash(buildTaskView(state), sha256),
   };
 }
 
-/** Items of `before` that the snapshot repeats stay the same objects, so that a page need not draw them again. */
-export function treeOf(snapshot: Snapshot, before: TaskTree = emptyTree): TaskTree {
+/** Reuses equal items of `previous`, so that a page does not rerender them. */
+export function snapshotToTree(snapshot: Snapshot, previous: TaskTree = emptyTree): TaskTree {
   const { as_of, tasks, references, approvals } = snapshot;
   const root_task_id = Object.values(tasks)[0]?.info.root_task_id ?? "";
-  return withItemsOf({ root_task_id, head: as_of, tasks, references, approvals }, before);
+  return reuseItems({ root_task_id, head: as_of, tasks, references, approvals }, previous);
 }
 
-/** The tree with the items and inputs of `before` where they are equal. */
-export function withItemsOf(tree: TaskTree, before: TaskTree): TaskTree {
+/** Returns the tree with the item and input objects of `previous` where they are equal. */
+export function reuseItems(tree: TaskTree, previous: TaskTree): TaskTree {
   const tasks = Object.entries(tree.tasks).map(
-    ([id, task]) => [id, withOutputOf(task, before.tasks[id])] as const,
+    ([id, task]) => [id, reuseOutput(task, previous.tasks[id])] as const,
   );
   return { ...tree, tasks: Object.fromEntries(tasks) };
 }
 
-function withOutputOf(task: TaskState, before: TaskState | undefined): TaskState {
-  if (before === undefined) return task;
+function reuseOutput(task: TaskState, previous: TaskState | undefined): TaskState {
+  if (previous === undefined) return task;
   const output = task.output.map((item, index) => {
-    const old = before.output[index];
-    return old !== undefined && equalJson(old, item) ? old : item;
+    const old = previous.output[index];
+    return old !== undefined && isJsonEqual(old, item) ? old : item;
   });
-  const inputs = equalJson(before.inputs, task.inputs) ? before.inputs : task.inputs;
+  const inputs = isJsonEqual(previous.inputs, task.inputs) ? previous.inputs : task.inputs;
   return { ...task, output, inputs };
 }

@@ -1,12 +1,12 @@
 /**
- * An event as it goes over the wire. What only a connection says has no id, so that a client's cursor stays where it is.
+ * Encodes an event for SSE. Events about the connection have no id, so that the cursor of the client does not move.
  */
 export function encodeTaskEvent(json: string, id: string | number | undefined): string {
-  const data = json.includes("\n") || json.includes("\r") ? oneLine(json) : json;
+  const data = json.includes("\n") || json.includes("\r") ? toOneLine(json) : json;
   return id === undefined ? `data: ${data}\n\n` : `id: ${id}\ndata: ${data}\n\n`;
 }
 
-/** In JSON a line's end is nothing but a blank. */
-function oneLine(json: string): string {
+/** Replaces line breaks, which are only whitespace in JSON. */
+function toOneLine(json: string): string {
   return json.replaceAll(/[\r\n]+/g, " ");
 }

@@ -3,7 +3,7 @@ import type {
   InputItem,
   OutputItem,
   Reference,
-  Resolution,
+  ApprovalResolution,
   RetractedItem,
   TaskFailure,
   TaskInfo,
@@ -12,14 +12,14 @@ import type {
 } from "./items.ts";
 
 /*
- * What events amount to. Plain JSON: a snapshot is this, written down. Tasks stand side by side; `view.ts` nests the
- * items of a sub-agent in the result that they belong to.
+ * The reduced state. Plain JSON, as in snapshots. The tasks are a flat record; `task-view.ts` nests the items of a sub-agent in
+ * the result of its call.
  */
 
 export interface TaskTree {
-  /** Of the first event; empty before it. */
+  /** Empty before the first event. */
   readonly root_task_id: string;
-  /** The number of the last event that was applied; -1 before the first. */
+  /** Number of the last applied event; -1 before the first. */
   readonly head: number;
   readonly tasks: Readonly<Record<string, TaskState>>;
   readonly references: readonly TaskReference[];
@@ -30,34 +30,34 @@ export interface TaskState {
   readonly task_id: string;
   readonly info: TaskInfo;
   readonly status: TaskStatus;
-  /** By `output_index`; what was taken back keeps its place. */
+  /** By `output_index`; retracted items keep their position. */
   readonly output: readonly (OutputItem | RetractedItem)[];
-  /** When the last of them was opened, in ISO 8601. */
+  /** When the last item was opened, in ISO 8601. */
   readonly item_added_at?: string;
   readonly usage: Usage;
   readonly tree_usage?: Usage;
-  /** Of the last round that was started. */
+  /** Number of the last started round. */
   readonly round: number;
-  /** False while the model speaks. */
+  /** False while the model is answering. */
   readonly round_done: boolean;
   readonly round_started_at_index: number;
-  /** Of the last takeover after a crash. */
+  /** How often the task was resumed after a crash. */
   readonly epoch: number;
-  readonly executions: readonly Execution[];
-  /** What the user said while it ran. */
+  readonly executions: readonly ToolExecution[];
+  /** Messages of the user while the task ran. */
   readonly inputs: readonly TaskInput[];
-  /** The model failed and will be asked again. Absent as soon as it says something, or the task ends. */
+  /** Set while a failed request to the model waits to be repeated. Removed when the model sends output or the task ends. */
   readonly retry?: TaskRetry;
   readonly error?: TaskFailure;
   readonly ended?: { by?: string; reason?: string };
   /** In ISO 8601. */
   readonly ended_at?: string;
-  /** What was repaired or requested again. Equal warnings are counted. */
+  /** Repairs and retries. Equal warnings are counted. */
   readonly warnings?: readonly TaskWarning[];
-  /** How long the model has been answering, and how long the task has waited for people; in milliseconds. */
+  /** Time during which the model answered, and during which the task waited for a user, in milliseconds. */
   readonly model_ms?: number;
   readonly waited_ms?: number;
-  /** In ISO 8601, while the model answers or the task waits: the time since then is in neither sum yet. */
+  /** In ISO 8601. Set while the model answers or the task waits: the time since then is not included in the sums above yet. */
   readonly model_since?: string | null;
   readonly waiting_since?: string | null;
 }
@@ -68,9 +68,9 @@ export interface TaskWarning {
   readonly count: number;
 }
 
-/** A model that could not be asked, or whose reply broke off, is asked again after a wait. */
+/** A failed request to a model, which will be repeated after a wait. */
 export interface TaskRetry {
-  /** How many attempts have failed so far. */
+  /** Number of failed attempts. */
   readonly attempt: number;
   /** Why the last one failed. */
   readonly message: string;
@@ -81,8 +81,8 @@ export interface TaskRetry {
 }
 
 /**
- * `taken_at` is the `output_index` at which the model saw it: of the first round that was started afterwards, and for a
- * queued one of the first round after a turn (whose last round has no call).
+ * `taken_at` is the `output_index` at which the model received the input: with `steer` at the start of the next round, with
+ * `queue` at the start of the next turn (after a round without calls).
  */
 export interface TaskInput {
   readonly item: InputItem;
@@ -91,19 +91,19 @@ export interface TaskInput {
 }
 
 /** A run of a tool. */
-export interface Execution {
+export interface ToolExecution {
   readonly call_id: string;
   readonly execution_id: string;
   readonly attempt: number;
   readonly args_hash: string;
   readonly effect: "pure" | "idempotent" | "once";
   readonly idempotency_key: string;
-  /** When it began, in ISO 8601. */
+  /** In ISO 8601. */
   readonly started_at?: string;
-  /** Absent while it runs, as is how long it took. */
+  /** Absent while it runs, like the duration. */
   readonly outcome?: string;
   readonly duration_ms?: number;
-  /** Why it failed. Forgotten once a person has refused the result. */
+  /** Why it failed. Removed if a user rejects the result. */
   readonly error?: string;
 }
 
@@ -114,19 +114,19 @@ export interface TaskReference extends Reference {
 export interface TaskApproval extends Approval {
   readonly task_id: string;
   readonly status: "pending" | "resolved" | "expired";
-  readonly resolution?: Resolution;
+  readonly resolution?: ApprovalResolution;
 }
 
-/** The public object: what `GET /api/tasks/:id` answers and `state_hash` is the hash of. */
+/** The public form of a task: the response of `GET /api/tasks/:id`, and the input of `state_hash`. */
 export interface TaskView {
   task_id: string;
   status: TaskStatus;
   output: OutputItem[];
   usage: Usage;
   references: Reference[];
-  /** Its own and those of all tasks below it. */
+  /** Those of the task and of all tasks below it. */
   approvals: TaskApproval[];
-  /** Only while the model is asked again after a failure. */
+  /** Only while a failed model request is waiting to be repeated. */
   retry?: TaskRetry;
   error?: TaskFailure;
 }

@@ -1,73 +1,73 @@
 import { TaskError } from "./error.ts";
-import { isStored, protocolVersion, type StreamEvent, type TaskEvent } from "./events.ts";
-import { EventClient, type Cursor, type Subscription } from "./connection/event-client.ts";
+import { isTaskEvent, protocolVersion, type StreamEvent, type TaskEvent } from "./events.ts";
+import { EventClient, type TaskCursor, type EventSubscription } from "./connection/event-client.ts";
 import {
-  messageOf,
+  getErrorMessage,
   type ConnectionInfo,
   type Schedule,
   type TransportHandlers,
 } from "./connection/reconnecting-stream.ts";
 import { emptyTree, Reducer } from "./reducer.ts";
-import { treeOf } from "./snapshot.ts";
+import { snapshotToTree } from "./snapshot.ts";
 import type { TaskTree } from "./state.ts";
-import { hasEnded, statusAfter } from "./task-status.ts";
+import { hasEnded, statusFromEventType } from "./task-status.ts";
 
-export type StreamHandlers = TransportHandlers<TaskEvent | StreamEvent>;
+export type TaskStreamHandlers = TransportHandlers<TaskEvent | StreamEvent>;
 
-/** Opens a stream of one task. Nothing that it reports after `close` is heard. */
-export type Connect = (cursor: Cursor, handlers: StreamHandlers) => { close(): void };
+/** Opens the event stream of one task. Handler calls after `close` are ignored. */
+export type ConnectTask = (cursor: TaskCursor, handlers: TaskStreamHandlers) => { close(): void };
 
-export interface FollowOptions {
-  /** -1 asks for every event from the first on, where the server would send a snapshot. */
+export interface FollowTaskOptions {
+  /** Number of the last known event. -1 requests all events instead of a snapshot. */
   after?: number;
-  /** What is already known, of a page that was drawn on the server: only what came later is asked for. */
+  /** The known state, for example of a server-rendered page: only later events are requested. */
   from?: TaskTree;
 }
 
-interface TaskFollowerOptions extends FollowOptions {
+interface TaskFollowerOptions extends FollowTaskOptions {
   taskId: string;
   client: EventClient;
   /** Receives each event before it is applied. */
   onEvent: (event: TaskEvent | StreamEvent) => void;
-  /** The tree or the connection may have changed. */
+  /** Called before an event is applied, and when the connection changes. Read the tree later. */
   onChange: () => void;
 }
 
 /** A client for the stream of a single task. */
-export function singleTaskClient(
-  connect: Connect,
+export function createSingleTaskClient(
+  connect: ConnectTask,
   options: { schedule: Schedule; random: () => number },
 ): EventClient {
   return new EventClient({
     ...options,
     transport({ tasks: [cursor] }, handlers) {
-      if (cursor === undefined) throw new TaskError("unreadable", "no task is followed");
+      if (cursor === undefined) throw new TaskError("unreadable", "the request has no task");
       return connect(cursor, handlers);
     },
   });
 }
 
-/** Applies the events of one task to its tree, until the task is over. */
+/** Applies the events of one task to its tree until the task has ended. */
 export class TaskFollower {
   readonly #options: TaskFollowerOptions;
-  readonly #subscription: Subscription;
+  readonly #subscription: EventSubscription;
   #reducer: Reducer;
-  /** The tree is nothing to go on from: the server has to begin with a snapshot, or with event 0. */
-  #startsAnew: boolean;
+  /** True if the tree cannot be continued: the server must start with a snapshot or with event 0. */
+  #needsSnapshot: boolean;
   #epoch = 0;
 
   constructor(options: TaskFollowerOptions) {
     const { from = emptyTree, after, taskId, client, onChange } = options;
     this.#options = options;
     this.#reducer = new Reducer(from);
-    this.#startsAnew = from.head === -1 && after === undefined;
+    this.#needsSnapshot = from.head === -1 && after === undefined;
     this.#subscription = client.followTask(taskId, {
-      cursor: () => this.#cursor(),
-      includes: (id) => this.tree.tasks[id] !== undefined,
-      event: (event) => this.#receive(event),
+      getCursor: () => this.#getCursor(),
+      includesTask: (id) => this.tree.tasks[id] !== undefined,
+      onEvent: (event) => this.#receive(event),
       onConnection: onChange,
     });
-    this.#endWithRoot();
+    this.#stopIfEnded();
   }
 
   get connection(): ConnectionInfo {
@@ -82,8 +82,8 @@ export class TaskFollower {
     this.#subscription.close();
   }
 
-  #cursor(): number | undefined {
-    if (this.#startsAnew) return undefined;
+  #getCursor(): number | undefined {
+    if (this.#needsSnapshot) return undefined;
     return this.#reducer.head === -1 ? this.#options.after : this.#reducer.head;
   }
 
@@ -91,81 +91,81 @@ export class TaskFollower {
     this.#options.onEvent(event);
     this.#options.onChange();
     try {
-      this.#take(event);
+      this.#apply(event);
     } catch (error) {
-      this.#startAnew(messageOf(error));
+      this.#resync(getErrorMessage(error));
     }
   }
 
-  #take(event: TaskEvent | StreamEvent): void {
+  #apply(event: TaskEvent | StreamEvent): void {
     switch (event.type) {
       case "task.stream.opened":
         return this.#onOpened(event);
       case "task.snapshot":
-        this.#reducer = new Reducer(treeOf(event, this.tree));
-        this.#startsAnew = false;
-        return this.#endWithRoot();
+        this.#reducer = new Reducer(snapshotToTree(event, this.tree));
+        this.#needsSnapshot = false;
+        return this.#stopIfEnded();
       case "task.heartbeat":
         return;
       case "task.resync_required":
-        this.#startsAnew = true; // a snapshot or the end follows
+        this.#needsSnapshot = true; // a snapshot or the end follows
         return;
-      case "task.stream.refused":
-        return this.#subscription.stop({ state: "refused", reason: event.message });
+      case "task.stream.rejected":
+        return this.#subscription.stop({ state: "rejected", reason: event.message });
       default:
-        // Else it is no part of the state, or a word of the connection that is not known yet.
-        if (isStored(event)) this.#onStored(event);
+        // Anything else is a progress report or a connection event of an unknown type.
+        if (isTaskEvent(event)) this.#onTaskEvent(event);
     }
   }
 
   #onOpened(event: Extract<StreamEvent, { type: "task.stream.opened" }>): void {
-    if (majorOf(event.protocol_version) !== majorOf(protocolVersion))
+    if (parseMajorVersion(event.protocol_version) !== parseMajorVersion(protocolVersion))
       return this.#subscription.stop({
-        state: "refused",
-        reason: `the server speaks version ${event.protocol_version} of the task stream, this reader ${protocolVersion}`,
+        state: "rejected",
+        reason: `the server uses version ${event.protocol_version} of the task stream, but this client supports ${protocolVersion}`,
       });
     const { epoch = 0, recovered_at, head } = event;
-    const known = Math.max(this.#epoch, this.#rootOf(this.tree)?.epoch ?? 0);
+    const knownEpoch = Math.max(this.#epoch, this.#getRoot(this.tree)?.epoch ?? 0);
     this.#epoch = epoch;
-    const has = this.#reducer.head;
-    if (this.#startsAnew || has === -1) return;
-    // Of two takeovers only the last tells where it began.
-    const isVoid =
-      head < has ||
-      epoch > known + 1 ||
-      (epoch > known && (recovered_at === undefined || recovered_at <= has));
-    if (isVoid) this.#startAnew("the server has gone on from before what was seen here");
+    const localHead = this.#reducer.head;
+    if (this.#needsSnapshot || localHead === -1) return;
+    // Only the latest resume is known, so after several of them any local event may be stale.
+    const isStale =
+      head < localHead ||
+      epoch > knownEpoch + 1 ||
+      (epoch > knownEpoch && (recovered_at === undefined || recovered_at <= localHead));
+    if (isStale) this.#resync("the server resumed the task from an earlier event");
   }
 
-  #onStored(event: TaskEvent): void {
-    if (this.#startsAnew) {
+  #onTaskEvent(event: TaskEvent): void {
+    if (this.#needsSnapshot) {
       if ((event.coalesced_from ?? event.sequence_number) !== 0)
-        throw new TaskError("gap", "events came where a snapshot was due");
+        throw new TaskError("gap", "expected a snapshot, got an event");
       this.#reducer = new Reducer();
-      this.#startsAnew = false;
+      this.#needsSnapshot = false;
     }
-    const before = this.#reducer.head;
+    const previousHead = this.#reducer.head;
     this.#reducer.apply(event);
-    if (this.#reducer.head > before) this.#subscription.succeeded();
-    if (hasEnded(statusAfter(event.type))) this.#endWithRoot();
+    if (this.#reducer.head > previousHead) this.#subscription.resetBackoff();
+    if (hasEnded(statusFromEventType(event.type))) this.#stopIfEnded();
   }
 
-  #endWithRoot(): void {
-    const status = this.#rootOf(this.tree)?.status;
+  #stopIfEnded(): void {
+    const status = this.#getRoot(this.tree)?.status;
     if (status !== undefined && hasEnded(status))
       this.#subscription.stop({ state: "ended", reason: status });
   }
 
-  #rootOf(tree: TaskTree) {
+  #getRoot(tree: TaskTree) {
     return tree.tasks[tree.root_task_id];
   }
 
-  #startAnew(reason: string): void {
-    this.#startsAnew = true;
+  #resync(reason: string): void {
+    this.#needsSnapshot = true;
     this.#subscription.retry(reason);
   }
 }
 
-function majorOf(version: string): string | undefined {
+function parseMajorVersion(version: string): string | undefined {
   return /^(\d+)\./.exec(version)?.[1];
 }

@@ -1,11 +1,11 @@
 import type { TaskStatus } from "./items.ts";
 
-/** Whether nothing more can happen to a task. */
+/** True if the status is final. */
 export function hasEnded(status: TaskStatus | undefined): boolean {
-  return status !== undefined && isEnd[status];
+  return status !== undefined && isTerminal[status];
 }
 
-const isEnd: Record<TaskStatus, boolean> = {
+const isTerminal: Record<TaskStatus, boolean> = {
   created: false,
   queued: false,
   working: false,
@@ -17,12 +17,12 @@ const isEnd: Record<TaskStatus, boolean> = {
   expired: true,
 };
 
-export const taskStatuses = Object.keys(isEnd) as readonly TaskStatus[];
+export const taskStatuses = Object.keys(isTerminal) as readonly TaskStatus[];
 
-/** The status that an event of a type gives to its task; most give none. */
-export function statusAfter(type: `task.${TaskStatus}`): TaskStatus;
-export function statusAfter(type: string): TaskStatus | undefined;
-export function statusAfter(type: string): TaskStatus | undefined {
+/** Returns the status that an event sets. Undefined for most types. */
+export function statusFromEventType(type: `task.${TaskStatus}`): TaskStatus;
+export function statusFromEventType(type: string): TaskStatus | undefined;
+export function statusFromEventType(type: string): TaskStatus | undefined {
   const name = type.slice("task.".length);
-  return Object.hasOwn(isEnd, name) ? (name as TaskStatus) : undefined;
+  return Object.hasOwn(isTerminal, name) ? (name as TaskStatus) : undefined;
 }

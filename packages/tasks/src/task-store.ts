@@ -4,94 +4,94 @@ import type { StreamEvent, TaskEvent } from "./events.ts";
 import type { OutputItem, RetractedItem } from "./items.ts";
 import type { TaskTree, TaskView } from "./state.ts";
 import {
-  singleTaskClient,
+  createSingleTaskClient,
   TaskFollower,
-  type Connect,
-  type FollowOptions,
+  type ConnectTask,
+  type FollowTaskOptions,
 } from "./task-follower.ts";
-import { taskView } from "./view.ts";
+import { buildTaskView } from "./task-view.ts";
 
 export type TaskStoreOptions = {
   schedule: Schedule;
-  /** Receives each event of a task that is followed, and of its sub-agents, before the store applies it. */
+  /** Called with each event of a followed task and of its sub-agents, before the store applies the event. */
   onEvent?: (rootTaskId: string, event: TaskEvent | StreamEvent) => void;
 } & (
   | {
-      /** All tasks on the one connection of a client, which `followChats` can share. */
+      /** One shared connection for all tasks; `followChats` can use it too. */
       client: EventClient;
     }
   | {
       /** A connection for each task. */
-      connect: Connect;
-      /** Spreads the waits, so that the readers of a server that comes back do not all come at once: `Math.random`. */
+      connect: ConnectTask;
+      /** Source of jitter, so that clients do not all reconnect at once, such as `Math.random`. Default: no jitter. */
       random?: () => number;
     }
 );
 
-export interface TaskStoreClient {
-  /** Begins to follow; does nothing for a task that is followed already. */
-  follow(taskId: string, options?: FollowOptions): void;
-  /** Lets go of the connection and of what was known. Subscribers stay, and are told. */
+export interface TaskStore {
+  /** Starts to follow a task. No effect if it is already followed. */
+  follow(taskId: string, options?: FollowTaskOptions): void;
+  /** Closes the connection and drops the state. Subscribers stay, and are notified. */
   unfollow(taskId: string): void;
-  /** Undefined before the first event and for a task that nobody follows. */
+  /** Undefined before the first event, and for a task that is not followed. */
   tree(taskId: string): TaskTree | undefined;
-  /** The same object as long as nothing has changed. */
+  /** Returns the same object until something changes. */
   view(taskId: string): TaskView | undefined;
-  /** An item of the task, or of one below it. */
+  /** Finds an item of the task or of a sub-agent. */
   item(taskId: string, itemId: string): OutputItem | RetractedItem | undefined;
   connection(taskId: string): ConnectionInfo | undefined;
-  /** Told once a batch, of changes in the tree and in the connection. */
+  /** Calls the listener once per batch of changes of the tree or the connection. */
   subscribe(taskId: string, listener: () => void): () => void;
-  /** Told only when this item is another object than before. */
+  /** Calls the listener only when this item has changed. */
   subscribeItem(taskId: string, itemId: string, listener: () => void): () => void;
   close(): void;
 }
 
 /**
- * Follows tasks, reconnects where each of them got to, and notifies subscribers once for all that came before a timer of
- * 0 ms. It has no platform: a page hands in its own.
+ * Follows tasks and resumes each of them after a reconnect. Events are batched with a timer of 0 ms, and subscribers are
+ * notified once per batch. Independent of the platform: timers and `fetch` are passed in.
  *
  * ```ts
  * const schedule = (ms, run) => {
  *   const timer = setTimeout(run, ms);
  *   return () => clearTimeout(timer);
  * };
- * const transport = eventsOverFetch(globalThis, { base: "" });
+ * const transport = createFetchTransport(globalThis, { baseUrl: "" });
  * const client = new EventClient({ transport, schedule, random: Math.random });
  * const store = createTaskStore({ client, schedule });
  * client.open();
  * store.follow("task_1");
- * store.subscribe("task_1", () => draw(store.view("task_1")));
+ * store.subscribe("task_1", () => render(store.view("task_1")));
  * ```
  */
-export function createTaskStore(options: TaskStoreOptions): TaskStoreClient {
-  return new Store(options);
+export function createTaskStore(options: TaskStoreOptions): TaskStore {
+  return new DefaultTaskStore(options);
 }
 
-class Store implements TaskStoreClient {
+class DefaultTaskStore implements TaskStore {
   readonly #options: TaskStoreOptions;
-  readonly #tasks = new Map<string, Followed>();
-  readonly #heard = new Set<string>();
+  readonly #tasks = new Map<string, FollowedTask>();
+  readonly #changedTaskIds = new Set<string>();
   #cancelFlush: (() => void) | undefined;
 
   constructor(options: TaskStoreOptions) {
     this.#options = options;
   }
 
-  follow(taskId: string, options: FollowOptions = {}): void {
-    const task = this.#task(taskId);
+  follow(taskId: string, options: FollowTaskOptions = {}): void {
+    const task = this.#getOrCreateTask(taskId);
     if (task.follower !== undefined) return;
-    const client = this.#client();
+    const client = this.#getClient();
     task.follower = new TaskFollower({
       ...options,
       taskId,
       client,
       onEvent: (event) => this.#options.onEvent?.(taskId, event),
-      onChange: () => this.#hear(taskId),
+      onChange: () => this.#markChanged(taskId),
     });
     if (!("client" in this.#options)) client.open();
-    show(task);
-    this.#hear(taskId);
+    publishState(task);
+    this.#markChanged(taskId);
   }
 
   unfollow(taskId: string): void {
@@ -99,8 +99,8 @@ class Store implements TaskStoreClient {
     if (task?.follower === undefined) return;
     task.follower.close();
     task.follower = undefined;
-    show(task);
-    this.#hear(taskId);
+    publishState(task);
+    this.#markChanged(taskId);
   }
 
   tree(taskId: string): TaskTree | undefined {
@@ -110,13 +110,13 @@ class Store implements TaskStoreClient {
   view(taskId: string): TaskView | undefined {
     const task = this.#tasks.get(taskId);
     if (task?.tree?.tasks[taskId] === undefined) return undefined;
-    task.view ??= taskView(task.tree, taskId);
+    task.view ??= buildTaskView(task.tree, taskId);
     return task.view;
   }
 
   item(taskId: string, itemId: string): OutputItem | RetractedItem | undefined {
     const tree = this.tree(taskId);
-    return tree === undefined ? undefined : at(tree, placeOf(tree, itemId));
+    return tree === undefined ? undefined : getItemAt(tree, findItemLocation(tree, itemId));
   }
 
   connection(taskId: string): ConnectionInfo | undefined {
@@ -124,13 +124,13 @@ class Store implements TaskStoreClient {
   }
 
   subscribe(taskId: string, listener: () => void): () => void {
-    return this.#add(taskId, this.#task(taskId).listeners, { tell: listener });
+    return this.#addListener(taskId, this.#getOrCreateTask(taskId).listeners, { notify: listener });
   }
 
   subscribeItem(taskId: string, itemId: string, listener: () => void): () => void {
-    const seen = this.item(taskId, itemId);
-    const own = { tell: listener, itemId, seen, place: undefined };
-    return this.#add(taskId, this.#task(taskId).itemListeners, own);
+    const lastItem = this.item(taskId, itemId);
+    const itemListener = { notify: listener, itemId, lastItem, location: undefined };
+    return this.#addListener(taskId, this.#getOrCreateTask(taskId).itemListeners, itemListener);
   }
 
   close(): void {
@@ -140,112 +140,112 @@ class Store implements TaskStoreClient {
       task.itemListeners.clear();
     }
     this.#tasks.clear();
-    this.#heard.clear();
+    this.#changedTaskIds.clear();
     this.#cancelFlush?.();
     this.#cancelFlush = undefined;
   }
 
-  #client(): EventClient {
+  #getClient(): EventClient {
     if ("client" in this.#options) return this.#options.client;
     const { connect, schedule, random = () => 1 } = this.#options;
-    return singleTaskClient(connect, { schedule, random });
+    return createSingleTaskClient(connect, { schedule, random });
   }
 
-  #task(taskId: string): Followed {
+  #getOrCreateTask(taskId: string): FollowedTask {
     let task = this.#tasks.get(taskId);
     if (task === undefined) {
-      task = { isUntold: false, listeners: new Set(), itemListeners: new Set() };
+      task = { hasUnreportedChange: false, listeners: new Set(), itemListeners: new Set() };
       this.#tasks.set(taskId, task);
     }
     return task;
   }
 
-  #add<T>(taskId: string, listeners: Set<T>, listener: T): () => void {
+  #addListener<T>(taskId: string, listeners: Set<T>, listener: T): () => void {
     listeners.add(listener);
     return () => {
       listeners.delete(listener);
-      this.#forgetIfIdle(taskId);
+      this.#deleteIfIdle(taskId);
     };
   }
 
-  #forgetIfIdle(taskId: string): void {
+  #deleteIfIdle(taskId: string): void {
     const task = this.#tasks.get(taskId);
     if (task?.follower !== undefined) return;
     if (task?.listeners.size === 0 && task.itemListeners.size === 0) this.#tasks.delete(taskId);
   }
 
-  #hear(taskId: string): void {
-    this.#heard.add(taskId);
+  #markChanged(taskId: string): void {
+    this.#changedTaskIds.add(taskId);
     this.#cancelFlush ??= this.#options.schedule(0, () => this.#flush());
   }
 
   #flush(): void {
     this.#cancelFlush = undefined;
-    const changed: Followed[] = [];
-    for (const taskId of this.#heard) {
+    const changedTasks: FollowedTask[] = [];
+    for (const taskId of this.#changedTaskIds) {
       const task = this.#tasks.get(taskId);
       if (task === undefined) continue;
-      show(task);
-      if (task.isUntold) changed.push(task);
-      task.isUntold = false;
-      this.#forgetIfIdle(taskId);
+      publishState(task);
+      if (task.hasUnreportedChange) changedTasks.push(task);
+      task.hasUnreportedChange = false;
+      this.#deleteIfIdle(taskId);
     }
-    this.#heard.clear();
-    // All show what is new before the first is told.
-    for (const { tree, listeners, itemListeners } of changed) {
-      for (const listener of itemListeners) if (hasChanged(listener, tree)) listener.tell();
-      for (const listener of listeners) listener.tell();
+    this.#changedTaskIds.clear();
+    // All tasks are published before the first listener is called.
+    for (const { tree, listeners, itemListeners } of changedTasks) {
+      for (const listener of itemListeners) if (detectItemChange(listener, tree)) listener.notify();
+      for (const listener of listeners) listener.notify();
     }
   }
 }
 
-/** A task and what the page sees of it, which is what there was at the last flush. */
-interface Followed {
+/** A task with the state that was published at the last flush. */
+interface FollowedTask {
   follower?: TaskFollower | undefined;
   tree?: TaskTree | undefined;
   view?: TaskView | undefined;
   connection?: ConnectionInfo | undefined;
-  isUntold: boolean;
-  readonly listeners: Set<{ tell: () => void }>;
+  hasUnreportedChange: boolean;
+  readonly listeners: Set<{ notify: () => void }>;
   readonly itemListeners: Set<ItemListener>;
 }
 
 interface ItemListener {
-  readonly tell: () => void;
+  readonly notify: () => void;
   readonly itemId: string;
-  seen: OutputItem | RetractedItem | undefined;
-  place: ItemPlace | undefined;
+  lastItem: OutputItem | RetractedItem | undefined;
+  location: ItemLocation | undefined;
 }
 
-interface ItemPlace {
+interface ItemLocation {
   task_id: string;
   index: number;
 }
 
-/** From here on the page sees what there is now. */
-function show(task: Followed): void {
+/** Makes the current state visible to `tree`, `view` and `connection`. */
+function publishState(task: FollowedTask): void {
   const tree = task.follower?.tree.head === -1 ? undefined : task.follower?.tree;
   const connection = task.follower?.connection;
   if (tree === task.tree && connection === task.connection) return;
   if (tree !== task.tree) task.view = undefined;
   task.tree = tree;
   task.connection = connection;
-  task.isUntold = true;
+  task.hasUnreportedChange = true;
 }
 
-function hasChanged(listener: ItemListener, tree: TaskTree | undefined): boolean {
-  let item = tree && at(tree, listener.place);
+function detectItemChange(listener: ItemListener, tree: TaskTree | undefined): boolean {
+  let item = tree && getItemAt(tree, listener.location);
   if (tree !== undefined && item?.id !== listener.itemId) {
-    listener.place = placeOf(tree, listener.itemId);
-    item = at(tree, listener.place);
+    listener.location = findItemLocation(tree, listener.itemId);
+    item = getItemAt(tree, listener.location);
   }
-  if (item === listener.seen) return false;
-  listener.seen = item;
+  if (item === listener.lastItem) return false;
+  listener.lastItem = item;
   return true;
 }
 
-/** Found once: an item never leaves its place. */
-function placeOf(tree: TaskTree, itemId: string): ItemPlace | undefined {
+/** The result can be cached: an item never moves. */
+function findItemLocation(tree: TaskTree, itemId: string): ItemLocation | undefined {
   for (const { task_id, output } of Object.values(tree.tasks)) {
     const index = output.findLastIndex((item) => item.id === itemId);
     if (index !== -1) return { task_id, index };
@@ -253,6 +253,9 @@ function placeOf(tree: TaskTree, itemId: string): ItemPlace | undefined {
   return undefined;
 }
 
-function at(tree: TaskTree, place: ItemPlace | undefined): OutputItem | RetractedItem | undefined {
-  return place && tree.tasks[place.task_id]?.output[place.index];
+function getItemAt(
+  tree: TaskTree,
+  location: ItemLocation | undefined,
+): OutputItem | RetractedItem | undefined {
+  return location && tree.tasks[location.task_id]?.output[location.index];
 }

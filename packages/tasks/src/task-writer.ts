@@ -5,60 +5,69 @@ import { MessageWriter, ToolResultWriter } from "./item-writers.ts";
 import type {
   Approval,
   InputItem,
-  Outcome,
+  CallOutcome,
   Reference,
-  Resolution,
+  ApprovalResolution,
   TaskFailure,
   Usage,
 } from "./items.ts";
 import type { JsonObject } from "./json.ts";
-import type { LogEntry } from "./log.ts";
-import type { LogNotes, TaskNotes } from "./log-notes.ts";
+import type { LogEntry } from "./task-log.ts";
+import type { ValidatorState, TrackedTask } from "./validator-state.ts";
 import { ReasoningWriter, ToolCallWriter } from "./model-item-writers.ts";
 import { reduce } from "./reducer.ts";
-import { isWithin } from "./rules/tasks.ts";
-import { stateHash } from "./state-hash.ts";
+import { isSelfOrDescendant } from "./rules/tasks.ts";
+import { computeStateHash } from "./state-hash.ts";
 import type { TaskState, TaskTree } from "./state.ts";
-import { taskView } from "./view.ts";
+import { buildTaskView } from "./task-view.ts";
 
-type Ending = Extract<TaskEventBody, { state_hash: string }>;
+type TerminalEvent = Extract<TaskEventBody, { state_hash: string }>;
 type WithoutHash<T> = T extends unknown ? Omit<T, "state_hash"> : never;
 
 export interface TreeWriterOptions {
-  /** `newId("msg")` might answer `msg_7f3a…`. */
+  /** For example, `newId("msg")` returns `msg_7f3a…`. */
   newId: (prefix: string) => string;
-  /** The time, in ISO 8601. Deltas have none. */
+  /** Returns the time in ISO 8601. Deltas have no timestamp. */
   now: () => string;
   emit: (entry: LogEntry) => void;
   sha256?: (text: string) => string;
-  /** What stands in the public items beside their blocks. */
+  /** Optional fields of the public items. */
   include?: readonly "content"[];
 }
 
-/** What the writer of a task needs of the one of its tree. */
-interface TaskTreeWriter {
+/** The part of `TreeWriter` that the writer of a task uses. */
+interface TreeEventWriter {
   readonly state: TaskTree;
-  write(taskId: string, body: TaskEventBody, priv?: JsonObject): void;
+  write(taskId: string, body: TaskEventBody, privateData?: JsonObject): void;
 }
 
+/**
+ * Writes the events of one task. Each method writes the event of its name; `reasoning` and the like return the writer of an
+ * item.
+ */
 export class TaskWriter {
   readonly taskId: string;
-  readonly #tree: TaskTreeWriter;
+  readonly #tree: TreeEventWriter;
   readonly #options: TreeWriterOptions;
-  readonly #notes: TaskNotes;
-  readonly #log: LogNotes;
+  readonly #task: TrackedTask;
+  readonly #validatorState: ValidatorState;
 
-  constructor(tree: TaskTreeWriter, options: TreeWriterOptions, notes: TaskNotes, log: LogNotes) {
-    this.taskId = notes.id;
+  constructor(
+    tree: TreeEventWriter,
+    options: TreeWriterOptions,
+    trackedTask: TrackedTask,
+    validatorState: ValidatorState,
+  ) {
+    this.taskId = trackedTask.id;
     this.#tree = tree;
     this.#options = options;
-    this.#notes = notes;
-    this.#log = log;
+    this.#task = trackedTask;
+    this.#validatorState = validatorState;
   }
 
   get state(): TaskState {
     const state = this.#tree.state.tasks[this.taskId];
-    if (state === undefined) throw new TaskError("illegal_event", `no task ${this.taskId}`);
+    if (state === undefined) throw new TaskError("invalid_event", `unknown task ${this.taskId}`);
     return state;
   }
 
@@ -67,32 +76,33 @@ export class TaskWriter {
   }
 
   /**
-   * It goes on. Says nothing where it does already or has to wait for a task below it. Ancestors that waited only for
-   * it go on too.
+   * Resumes the task. Writes no event if it is already working or waits for a sub-agent. Ancestors that only waited for this task
+   * are resumed too.
    */
-  working(more: { recovered?: boolean; epoch?: number } = {}): void {
-    if (more.recovered !== true) {
-      if (this.#notes.status === "working" || someoneBelowWaits(this.#notes)) return;
+  working(details: { recovered?: boolean; epoch?: number } = {}): void {
+    if (details.recovered !== true) {
+      if (this.#task.status === "working" || hasWaitingChild(this.#task)) return;
     }
-    this.#write({ type: "task.working", ...more });
-    this.#releaseAncestors();
+    this.#write({ type: "task.working", ...details });
+    this.#resumeAncestors();
   }
 
   paused(by?: string): void {
     this.#write({ type: "task.paused", ...(by === undefined ? {} : { by }) });
   }
 
-  /** Its ancestors wait too, each for all that is pending in it and below. */
+  /** Also sets the ancestors to waiting, each for all pending approvals in it and below. */
   inputRequired(
     reason: "approval" | "question" | "limit" | "reconcile",
     approvalIds: string[],
   ): void {
-    const above: TaskNotes[] = [];
-    for (let at = this.#notes.parent; at !== undefined; at = at.parent) above.unshift(at);
-    for (const ancestor of above)
+    const ancestors: TrackedTask[] = [];
+    for (let ancestor = this.#task.parent; ancestor !== undefined; ancestor = ancestor.parent)
+      ancestors.unshift(ancestor);
+    for (const ancestor of ancestors)
       this.#tree.write(ancestor.id, {
         type: "task.input_required",
-        approval_ids: this.#pendingWithin(ancestor),
+        approval_ids: this.#findPendingApprovals(ancestor),
         reason,
       });
     this.#write({ type: "task.input_required", approval_ids: approvalIds, reason });
@@ -103,8 +113,8 @@ export class TaskWriter {
   }
 
   roundProgress(round: number, message: string, fraction?: number): void {
-    const done = fraction === undefined ? {} : { fraction };
-    this.#write({ type: "task.round.progress", round, message, ...done });
+    const progress = fraction === undefined ? {} : { fraction };
+    this.#write({ type: "task.round.progress", round, message, ...progress });
   }
 
   roundDone(round: number, finishReason: string, usage: Usage): void {
@@ -114,91 +124,102 @@ export class TaskWriter {
   warning(
     code: string,
     message: string,
-    more: { retry_in_ms?: number; attempt?: number } = {},
+    details: { retry_in_ms?: number; attempt?: number } = {},
   ): void {
-    this.#write({ type: "task.warning", code, message, ...more });
+    this.#write({ type: "task.warning", code, message, ...details });
   }
 
   inputAdded(item: InputItem, delivery: "steer" | "queue"): void {
     this.#write({ type: "task.input.added", item, delivery });
   }
 
-  compression(
+  compaction(
     phase: "created" | "in_progress" | "completed",
-    more: { before_tokens?: number; after_tokens?: number } = {},
-    priv?: JsonObject,
+    details: { before_tokens?: number; after_tokens?: number } = {},
+    privateData?: JsonObject,
   ): void {
-    this.#write({ type: `task.context_compression.${phase}`, ...more }, priv);
+    this.#write({ type: `task.context_compression.${phase}`, ...details }, privateData);
   }
 
   usageUpdated(usage: Usage, treeUsage?: Usage): void {
-    const more = treeUsage === undefined ? {} : { tree_usage: treeUsage };
-    this.#write({ type: "task.usage.updated", usage, ...more });
+    const treeUsageField = treeUsage === undefined ? {} : { tree_usage: treeUsage };
+    this.#write({ type: "task.usage.updated", usage, ...treeUsageField });
   }
 
   reasoning(): ReasoningWriter {
-    return new ReasoningWriter(this.#newItem("rs"));
+    return new ReasoningWriter(this.#createItemContext("rs"));
   }
 
   toolCall(callId: string, name: string): ToolCallWriter {
-    return new ToolCallWriter(this.#newItem("fc"), callId, name);
+    return new ToolCallWriter(this.#createItemContext("fc"), callId, name);
   }
 
   toolResult(callId: string): ToolResultWriter {
-    return new ToolResultWriter(this.#newItem("fco"), callId, () => this.#hasChild(callId));
+    return new ToolResultWriter(this.#createItemContext("fco"), callId, () =>
+      this.#hasChild(callId),
+    );
   }
 
   hasOpenResult(callId: string): boolean {
-    return this.#notes.calls.get(callId)?.result?.state === "open";
+    return this.#task.calls.get(callId)?.result?.state === "open";
   }
 
   /**
-   * A result that is open. If an earlier process has left blocks in it, it is retracted and opened anew with the same
-   * blocks: it is not known whether the last of them is complete. With `blocks: "dropped"` it is opened anew, without them.
+   * Returns a writer for an open result. If an earlier process wrote blocks to it, the result is retracted and opened again with
+   * the same blocks, because the last one may be incomplete; with `blocks: "drop"` it is opened again without them.
    */
   openResult(
     callId: string,
-    { blocks = "kept" }: { blocks?: "kept" | "dropped" } = {},
+    { blocks = "keep" }: { blocks?: "keep" | "drop" } = {},
   ): ToolResultWriter | undefined {
-    const result = this.#notes.calls.get(callId)?.result;
+    const result = this.#task.calls.get(callId)?.result;
     if (result?.state !== "open") return undefined;
-    const isChild = (): boolean => this.#hasChild(callId);
-    // A result that is cited before it is closed is none of this runtime, and cannot be retracted.
-    const mayRetract = result.blocks.length > 0 && !isChild() && !result.cited;
-    if (!mayRetract || (blocks === "kept" && !result.restored)) {
-      const context = this.#context(result.id, result.index);
-      return new ToolResultWriter(context, callId, isChild, [...result.blocks], result.part);
+    const hasChildTask = (): boolean => this.#hasChild(callId);
+    // This runtime never adds a reference to an open result. If another runtime did, the result cannot be retracted.
+    const canRetract = result.blocks.length > 0 && !hasChildTask() && !result.isCited;
+    if (!canRetract || (blocks === "keep" && !result.isRestored)) {
+      const context = this.#toItemContext(result.id, result.index);
+      return new ToolResultWriter(
+        context,
+        callId,
+        hasChildTask,
+        [...result.blocks],
+        result.openPart,
+      );
     }
     this.retract(result.id, "interrupted");
-    const again = this.toolResult(callId);
-    if (blocks === "kept") for (const block of result.blocks) again.block(block);
-    return again;
+    const reopenedResult = this.toolResult(callId);
+    if (blocks === "keep") for (const block of result.blocks) reopenedResult.block(block);
+    return reopenedResult;
   }
 
-  /** `known` tells which numbers can be cited: those that this task has references for, unless it says otherwise. */
-  message(options: { known?: (n: number) => boolean } = {}): MessageWriter {
-    const notes = this.#notes;
-    const { known = (n) => n > notes.referencesBefore && n <= notes.references } = options;
-    return new MessageWriter(this.#newItem("msg"), known);
+  /** `isKnownReference`: which numbers can be cited. Default: the references of this task. */
+  message(options: { isKnownReference?: (n: number) => boolean } = {}): MessageWriter {
+    const trackedTask = this.#task;
+    const {
+      isKnownReference = (n) =>
+        n > trackedTask.lastEarlierReference && n <= trackedTask.lastReference,
+    } = options;
+    return new MessageWriter(this.#createItemContext("msg"), isKnownReference);
   }
 
   update(itemId: string, patch: ItemPatch): void {
-    this.#write({ type: "task.output_item.updated", ...this.#place(itemId), patch });
+    this.#write({ type: "task.output_item.updated", ...this.#getPosition(itemId), patch });
   }
 
   retract(itemId: string, reason: string): void {
-    this.#write({ type: "task.output_item.retracted", ...this.#place(itemId), reason });
+    this.#write({ type: "task.output_item.retracted", ...this.#getPosition(itemId), reason });
   }
 
   referenceAdded(reference: Reference): void {
     this.#write({ type: "task.reference.added", reference });
   }
 
-  approvalRequested(approval: Approval, priv?: JsonObject): void {
-    this.#write({ type: "task.approval.requested", approval }, priv);
+  approvalRequested(approval: Approval, privateData?: JsonObject): void {
+    this.#write({ type: "task.approval.requested", approval }, privateData);
   }
 
-  approvalResolved(approvalId: string, resolution: Resolution): void {
+  approvalResolved(approvalId: string, resolution: ApprovalResolution): void {
     this.#write({ type: "task.approval.resolved", approval_id: approvalId, ...resolution });
   }
 
@@ -230,7 +251,7 @@ export class TaskWriter {
   executionDone(
     callId: string,
     executionId: string,
-    outcome: Outcome,
+    outcome: CallOutcome,
     durationMs: number,
     error?: string,
   ): void {
@@ -253,74 +274,75 @@ export class TaskWriter {
   }
 
   canceled(by: string, reason: string | undefined, usage: Usage): void {
-    const why = reason === undefined ? {} : { reason };
-    this.#end({ type: "task.canceled", by, ...why, usage });
+    const cancelReason = reason === undefined ? {} : { reason };
+    this.#end({ type: "task.canceled", by, ...cancelReason, usage });
   }
 
   expired(reason: string, usage: Usage): void {
     this.#end({ type: "task.expired", reason, usage });
   }
 
-  /** What was still asked of a person expires. */
-  #end(ending: WithoutHash<Ending>): void {
-    for (const [id, { task, pending }] of this.#log.approvals)
-      if (task === this.#notes && pending) this.approvalExpired(id);
+  /** Expires the pending approvals, then writes the terminal event. */
+  #end(terminalEvent: WithoutHash<TerminalEvent>): void {
+    for (const [id, { task, isPending }] of this.#validatorState.approvals)
+      if (task === this.#task && isPending) this.approvalExpired(id);
     const { state } = this.#tree;
     const event: TaskEvent = {
-      ...ending,
+      ...terminalEvent,
       state_hash: "",
       task_id: this.taskId,
       sequence_number: state.head + 1,
     };
-    const view = taskView(reduce(state, [event]), this.taskId);
-    this.#write({ ...ending, state_hash: stateHash(view, this.#options.sha256) });
-    this.#releaseAncestors();
+    const view = buildTaskView(reduce(state, [event]), this.taskId);
+    this.#write({ ...terminalEvent, state_hash: computeStateHash(view, this.#options.sha256) });
+    this.#resumeAncestors();
   }
 
-  #releaseAncestors(): void {
-    for (let at = this.#notes.parent; at !== undefined; at = at.parent) {
-      if (at.status !== "input_required" || someoneBelowWaits(at)) return;
-      for (const { task, pending } of this.#log.approvals.values())
-        if (task === at && pending) return;
-      this.#tree.write(at.id, { type: "task.working" });
+  /** Resumes the ancestors that are no longer waiting for a user. */
+  #resumeAncestors(): void {
+    for (let ancestor = this.#task.parent; ancestor !== undefined; ancestor = ancestor.parent) {
+      if (ancestor.status !== "input_required" || hasWaitingChild(ancestor)) return;
+      for (const { task, isPending } of this.#validatorState.approvals.values())
+        if (task === ancestor && isPending) return;
+      this.#tree.write(ancestor.id, { type: "task.working" });
     }
   }
 
-  #pendingWithin(ancestor: TaskNotes): string[] {
+  #findPendingApprovals(ancestor: TrackedTask): string[] {
     const ids: string[] = [];
-    for (const [id, { task, pending }] of this.#log.approvals)
-      if (pending && isWithin(task, ancestor)) ids.push(id);
+    for (const [id, { task, isPending }] of this.#validatorState.approvals)
+      if (isPending && isSelfOrDescendant(task, ancestor)) ids.push(id);
     return ids;
   }
 
   #hasChild(callId: string): boolean {
-    return this.#notes.calls.get(callId)?.child !== undefined;
+    return this.#task.calls.get(callId)?.child !== undefined;
   }
 
-  #place(itemId: string): { item_id: string; output_index: number } {
-    const item = this.#notes.items.findLast(({ id }) => id === itemId);
-    if (item === undefined) throw new TaskError("illegal_event", `there is no item ${itemId}`);
+  #getPosition(itemId: string): { item_id: string; output_index: number } {
+    const item = this.#task.items.findLast(({ id }) => id === itemId);
+    if (item === undefined) throw new TaskError("invalid_event", `unknown item ${itemId}`);
     return { item_id: itemId, output_index: item.index };
   }
 
-  #newItem(prefix: string): ItemContext {
-    return this.#context(this.#options.newId(prefix), this.#notes.items.length);
+  #createItemContext(prefix: string): ItemContext {
+    return this.#toItemContext(this.#options.newId(prefix), this.#task.items.length);
   }
 
-  #context(itemId: string, outputIndex: number): ItemContext {
+  #toItemContext(itemId: string, outputIndex: number): ItemContext {
     return {
       itemId,
       outputIndex,
       includesContent: this.#options.include?.includes("content") ?? false,
-      write: (body, priv) => this.#write(body, priv),
+      write: (body, privateData) => this.#write(body, privateData),
     };
   }
 
-  #write(body: TaskEventBody, priv?: JsonObject): void {
-    this.#tree.write(this.taskId, body, priv);
+  #write(body: TaskEventBody, privateData?: JsonObject): void {
+    this.#tree.write(this.taskId, body, privateData);
   }
 }
 
-function someoneBelowWaits(task: TaskNotes): boolean {
+function hasWaitingChild(task: TrackedTask): boolean {
   return task.children.some(({ status }) => status === "input_required");
 }

@@ -1,13 +1,13 @@
 import { TaskError } from "./error.ts";
 import { protocolVersion, type TaskEvent, type TaskEventBody } from "./events.ts";
-import type { Limits } from "./items.ts";
+import type { TaskLimits } from "./items.ts";
 import type { JsonObject, JsonValue } from "./json.ts";
 import type { TaskTree } from "./state.ts";
 import { TaskWriter, type TreeWriterOptions } from "./task-writer.ts";
 import { LogValidator } from "./validator.ts";
 
-/** What `task.created` tells beside what the writer knows. */
-export interface NewTask {
+/** The fields of `task.created`, except those that the writer adds. */
+export interface NewTaskInfo {
   root_task_id: string;
   parent_task_id?: string;
   parent_call_id?: string;
@@ -16,13 +16,13 @@ export interface NewTask {
   session_id?: string;
   agent: string;
   model: string;
-  limits: Limits;
-  [more: string]: JsonValue | Limits | JsonObject | undefined;
+  limits: TaskLimits;
+  [more: string]: JsonValue | TaskLimits | JsonObject | undefined;
 }
 
 /**
- * Writes the log of a root task and all below it. Every event passes the validator before it is emitted: what would
- * break an invariant throws "illegal_event", and nothing is written then.
+ * Writes the log of a root task and all tasks below it. Every event is validated before it is emitted: an event that would break
+ * an invariant is not written and throws a TaskError with the code "invalid_event".
  */
 export class TreeWriter {
   readonly #options: TreeWriterOptions;
@@ -32,18 +32,18 @@ export class TreeWriter {
     this.#options = options;
     const { sha256 } = options;
     this.#validator = new LogValidator({
-      hashes: false,
+      checkHashes: false,
       ...(from === undefined ? {} : { from }),
       ...(sha256 === undefined ? {} : { sha256 }),
     });
   }
 
-  /** The reduction of all that was emitted. */
+  /** The state after all emitted events. */
   get state(): TaskTree {
     return this.#validator.state;
   }
 
-  create(taskId: string, info: NewTask, priv?: JsonObject): TaskWriter {
+  create(taskId: string, info: NewTaskInfo, privateData?: JsonObject): TaskWriter {
     const created_at = this.#options.now();
     const task = {
       ...info,
@@ -51,28 +51,30 @@ export class TreeWriter {
       created_at,
       protocol_version: protocolVersion,
     };
-    this.write(taskId, { type: "task.created", task }, priv);
+    this.write(taskId, { type: "task.created", task }, privateData);
     return this.task(taskId);
   }
 
-  /** The writer of a task that exists. */
+  /** Returns the writer of an existing task. */
   task(taskId: string): TaskWriter {
-    const notes = this.#validator.notes.tasks.get(taskId);
-    if (notes === undefined) throw new TaskError("illegal_event", `there is no task ${taskId}`);
-    return new TaskWriter(this, this.#options, notes, this.#validator.notes);
+    const trackedTask = this.#validator.validatorState.tasks.get(taskId);
+    if (trackedTask === undefined) throw new TaskError("invalid_event", `unknown task ${taskId}`);
+    return new TaskWriter(this, this.#options, trackedTask, this.#validator.validatorState);
   }
 
-  write(taskId: string, body: TaskEventBody, priv?: JsonObject): void {
+  write(taskId: string, body: TaskEventBody, privateData?: JsonObject): void {
     const { type } = body;
-    const sequence_number = this.#validator.notes.head + 1;
-    const head = { type, task_id: taskId, sequence_number };
+    const sequence_number = this.#validator.validatorState.head + 1;
+    const envelope = { type, task_id: taskId, sequence_number };
     const event: TaskEvent = type.endsWith(".delta")
-      ? Object.assign(head, body)
-      : Object.assign(head, { ts: this.#options.now() }, body);
-    const broken = this.#validator.check(event);
-    if (broken !== undefined)
-      throw new TaskError("illegal_event", `${type}: ${broken.message} (${broken.rule})`);
+      ? Object.assign(envelope, body)
+      : Object.assign(envelope, { ts: this.#options.now() }, body);
+    const violation = this.#validator.check(event);
+    if (violation !== undefined)
+      throw new TaskError("invalid_event", `${type}: ${violation.message} (${violation.rule})`);
     const json = JSON.stringify(event);
-    this.#options.emit(priv === undefined ? { event, json } : { event, json, private: priv });
+    this.#options.emit(
+      privateData === undefined ? { event, json } : { event, json, private: privateData },
+    );
   }
 }

@@ -2,34 +2,34 @@ import type { Usage } from "./items.ts";
 
 export const noUsage: Usage = { input_tokens: 0, output_tokens: 0, total_tokens: 0 };
 
-export function addUsage(one: Usage, other: Usage): Usage {
+export function addUsage(first: Usage, second: Usage): Usage {
   const sum = (name: "cached_tokens" | "reasoning_tokens" | "cost"): Partial<Usage> => {
-    const [a, b] = [one[name], other[name]];
-    return a === undefined && b === undefined ? {} : { [name]: roundedCost((a ?? 0) + (b ?? 0)) };
+    const [a, b] = [first[name], second[name]];
+    return a === undefined && b === undefined ? {} : { [name]: roundCost((a ?? 0) + (b ?? 0)) };
   };
   return {
-    input_tokens: one.input_tokens + other.input_tokens,
-    output_tokens: one.output_tokens + other.output_tokens,
-    total_tokens: one.total_tokens + other.total_tokens,
+    input_tokens: first.input_tokens + second.input_tokens,
+    output_tokens: first.output_tokens + second.output_tokens,
+    total_tokens: first.total_tokens + second.total_tokens,
     ...sum("cached_tokens"),
     ...sum("reasoning_tokens"),
     ...sum("cost"),
-    ...(one.estimated === true || other.estimated === true ? { estimated: true } : {}),
+    ...(first.estimated === true || second.estimated === true ? { estimated: true } : {}),
   };
 }
 
-/** What is left of a sum without one of its parts. */
+/** Subtracts a part from a sum. No field becomes negative. */
 export function subtractUsage(sum: Usage, part: Usage): Usage {
-  const left = { ...sum };
-  for (const name of usageAmounts) {
+  const difference = { ...sum };
+  for (const name of usageFields) {
     const amount = sum[name];
-    if (amount !== undefined) left[name] = Math.max(0, roundedCost(amount - (part[name] ?? 0)));
+    if (amount !== undefined) difference[name] = Math.max(0, roundCost(amount - (part[name] ?? 0)));
   }
-  return left;
+  return difference;
 }
 
-/** Those of its fields that are summed up, and never fall. */
-export const usageAmounts = [
+/** The numeric fields, which never decrease during a task. */
+export const usageFields = [
   "input_tokens",
   "output_tokens",
   "total_tokens",
@@ -38,7 +38,7 @@ export const usageAmounts = [
   "cost",
 ] as const;
 
-/** Nobody pays for less than a billionth, and 0.1 and 0.2 are 0.3. */
-export function roundedCost(amountOfMoney: number): number {
-  return Math.round(amountOfMoney * 1e9) / 1e9;
+/** Rounds to a billionth, so that 0.1 + 0.2 is 0.3. */
+export function roundCost(cost: number): number {
+  return Math.round(cost * 1e9) / 1e9;
 }

@@ -1,208 +1,216 @@
 import type { TaskEvent } from "./events.ts";
-import { LogNotes, type TaskNotes } from "./log-notes.ts";
-import { notesOf } from "./notes-of-state.ts";
+import { ValidatorState, type TrackedTask } from "./validator-state.ts";
+import { restoreValidatorState } from "./restore-validator-state.ts";
 import { Reducer } from "./reducer.ts";
 import * as approvals from "./rules/approvals.ts";
-import { referenceAdded } from "./rules/citations.ts";
+import { checkReferenceAdded } from "./rules/citations.ts";
 import * as executions from "./rules/executions.ts";
 import * as items from "./rules/items.ts";
 import * as parts from "./rules/parts.ts";
-import { RuleBroken, type RuleName } from "./rules/rule-broken.ts";
-import { checkShape } from "./rules/shapes.ts";
+import { RuleViolationError, type RuleName } from "./rules/rule-violation.ts";
+import { assertEventShape } from "./rules/event-shapes.ts";
 import * as tasks from "./rules/tasks.ts";
-import { takeId } from "./rules/unique-ids.ts";
-import { stateHash } from "./state-hash.ts";
+import { claimIds } from "./rules/unique-ids.ts";
+import { computeStateHash } from "./state-hash.ts";
 import type { TaskTree } from "./state.ts";
 import { hasEnded } from "./task-status.ts";
-import { taskView } from "./view.ts";
+import { buildTaskView } from "./task-view.ts";
 
-export interface Broken {
+export interface RuleViolation {
   sequence_number: number;
   rule: RuleName;
-  /** For people. */
+  /** Human-readable. */
   message: string;
 }
 
 export interface ValidatorOptions {
-  /** Goes on after the events of this state. */
+  /** State after the events that precede the log. Default: the state before the first event. */
   from?: TaskTree;
   sha256?: (text: string) => string;
-  /** Whether `state_hash` is computed and compared; not for a writer, which has just done so. */
-  hashes?: boolean;
+  /** Compares `state_hash` with the computed hash. Default: true. Unnecessary for a writer, which has just computed the hash. */
+  checkHashes?: boolean;
 }
 
-/** The first invariant that a log breaks; undefined if it breaks none. With `complete` the run must have ended. */
+/** Returns the first invariant that a log breaks, or undefined. With `complete`, the root task must have ended. */
 export function validateLog(
   events: readonly TaskEvent[],
   options: { complete?: boolean; sha256?: (text: string) => string } = {},
-): Broken | undefined {
+): RuleViolation | undefined {
   const validator = new LogValidator(options);
   for (const event of events) {
-    const broken = validator.check(event);
-    if (broken !== undefined) return broken;
+    const violation = validator.check(event);
+    if (violation !== undefined) return violation;
   }
-  return options.complete === true ? validator.end() : undefined;
+  return options.complete === true ? validator.checkEnd() : undefined;
 }
 
-/** Looks at every event of a root task and all below it, in order, and reduces those that are legal. */
+/** Validates the events of a root task and all tasks below it, in order, and reduces the valid ones. */
 export class LogValidator {
-  /** What has been seen, to be read only. */
-  readonly notes: LogNotes;
+  /** Callers must not change it. */
+  readonly validatorState: ValidatorState;
   readonly #reducer: Reducer;
   readonly #sha256: ((text: string) => string) | undefined;
-  readonly #hashes: boolean;
+  readonly #checkHashes: boolean;
 
   constructor(options: ValidatorOptions = {}) {
-    const { from, sha256, hashes = true } = options;
-    this.notes = from === undefined ? new LogNotes() : notesOf(from);
+    const { from, sha256, checkHashes = true } = options;
+    this.validatorState = from === undefined ? new ValidatorState() : restoreValidatorState(from);
     this.#reducer = from === undefined ? new Reducer() : new Reducer(from);
     this.#sha256 = sha256;
-    this.#hashes = hashes;
+    this.#checkHashes = checkHashes;
   }
 
   get state(): TaskTree {
     return this.#reducer.state;
   }
 
-  /** A legal event is noted and reduced; of one that is not, the rule that it breaks comes back. */
-  check(event: TaskEvent): Broken | undefined {
+  /** Applies a valid event. For an invalid one, returns the broken rule and leaves the state unchanged. */
+  check(event: TaskEvent): RuleViolation | undefined {
     try {
-      this.#check(event);
+      this.#checkAndApply(event);
       return undefined;
     } catch (error) {
-      if (!(error instanceof RuleBroken)) throw error;
+      if (!(error instanceof RuleViolationError)) throw error;
       return {
-        sequence_number: event?.sequence_number ?? this.notes.head + 1,
+        sequence_number: event?.sequence_number ?? this.validatorState.head + 1,
         rule: error.rule,
         message: error.message,
       };
     }
   }
 
-  /** Whether the run has come to its end. */
-  end(): Broken | undefined {
-    const root = this.notes.tasks.get(this.notes.root);
+  /** Returns a violation if the root task has not ended. */
+  checkEnd(): RuleViolation | undefined {
+    const root = this.validatorState.tasks.get(this.validatorState.rootTaskId);
     if (hasEnded(root?.status)) return undefined;
-    const message = root === undefined ? "there is no task" : `${root.id} is ${root.status}`;
-    return { sequence_number: this.notes.head, rule: "unfinished", message };
+    const message =
+      root === undefined ? "the log has no task" : `${root.id} is still ${root.status}`;
+    return { sequence_number: this.validatorState.head, rule: "unfinished", message };
   }
 
-  #check(event: TaskEvent): void {
-    const { notes } = this;
-    checkShape(event);
+  #checkAndApply(event: TaskEvent): void {
+    const { validatorState } = this;
+    assertEventShape(event);
     const from = event.coalesced_from ?? event.sequence_number;
-    if (from !== notes.head + 1 || from > event.sequence_number)
-      throw new RuleBroken("dense_numbers", `event ${from} comes after event ${notes.head}`);
-    if (event.type === "task.created") tasks.created(notes, event);
-    else this.#note(taskOf(notes, event), event);
-    notes.head = event.sequence_number;
+    if (from !== validatorState.head + 1 || from > event.sequence_number)
+      throw new RuleViolationError(
+        "dense_numbers",
+        `event ${from} follows event ${validatorState.head}`,
+      );
+    if (event.type === "task.created") tasks.checkTaskCreated(validatorState, event);
+    else this.#checkEvent(getOpenTask(validatorState, event), event);
+    validatorState.head = event.sequence_number;
     this.#reducer.apply(event);
-    if (this.#hashes && "state_hash" in event) this.#compareHash(event.task_id, event.state_hash);
+    if (this.#checkHashes && "state_hash" in event)
+      this.#compareHash(event.task_id, event.state_hash);
   }
 
-  #note(task: TaskNotes, event: Exclude<TaskEvent, { type: "task.created" }>): void {
-    const { notes } = this;
+  #checkEvent(task: TrackedTask, event: Exclude<TaskEvent, { type: "task.created" }>): void {
+    const { validatorState } = this;
     switch (event.type) {
       case "task.text.delta":
-        return parts.textDelta(task, event);
+        return parts.checkTextDelta(task, event);
       case "task.reasoning_summary_text.delta":
-        return parts.summaryDelta(task, event);
+        return parts.checkSummaryDelta(task, event);
       case "task.reasoning_text.delta":
-        return parts.rawDelta(task, event);
+        return parts.checkRawDelta(task, event);
       case "task.tool_call_arguments.delta":
-        return parts.argumentsDelta(task, event);
+        return parts.checkArgumentsDelta(task, event);
       case "task.queued":
       case "task.working":
       case "task.paused":
-        return tasks.statusChanged(notes, task, event);
+        return tasks.checkStatusChanged(validatorState, task, event);
       case "task.input_required":
-        return tasks.inputRequired(notes, task, event);
+        return tasks.checkInputRequired(validatorState, task, event);
       case "task.completed":
       case "task.failed":
       case "task.canceled":
       case "task.expired":
-        return tasks.ended(notes, task, event);
+        return tasks.checkTaskEnded(validatorState, task, event);
       case "task.round.started":
-        return tasks.roundStarted(task, event);
+        return tasks.checkRoundStarted(task, event);
       case "task.round.progress":
-        return tasks.roundProgress(task, event);
+        return tasks.checkRoundProgress(task, event);
       case "task.round.done":
-        return tasks.roundDone(task, event);
+        return tasks.checkRoundDone(task, event);
       case "task.warning":
         return;
       case "task.input.added":
-        return takeId(notes, event.item.id);
+        return claimIds(validatorState, event.item.id);
       case "task.context_compression.created":
       case "task.context_compression.in_progress":
       case "task.context_compression.completed":
-        return tasks.compression(task, event);
+        return tasks.checkCompaction(task, event);
       case "task.usage.updated":
-        return tasks.usageUpdated(task, event);
+        return tasks.checkUsageUpdated(task, event);
       case "task.output_item.added":
-        return items.added(notes, task, event);
+        return items.checkItemAdded(validatorState, task, event);
       case "task.output_item.updated":
-        return items.updated(task, event);
+        return items.checkItemUpdated(task, event);
       case "task.output_item.done":
-        return items.done(task, event);
+        return items.checkItemDone(task, event);
       case "task.output_item.retracted":
-        return items.retracted(task, event);
+        return items.checkItemRetracted(task, event);
       case "task.reasoning_summary_item.added":
-        return parts.summaryAdded(task, event);
+        return parts.checkSummaryAdded(task, event);
       case "task.reasoning_summary_item.done":
-        return parts.summaryDone(task, event);
+        return parts.checkSummaryDone(task, event);
       case "task.reasoning_text.done":
-        return parts.rawDone(task, event);
+        return parts.checkRawDone(task, event);
       case "task.tool_call_arguments.done":
-        return parts.argumentsDone(task, event);
+        return parts.checkArgumentsDone(task, event);
       case "task.text.added":
       case "task.image.added":
       case "task.audio.added":
       case "task.file.added":
-        return parts.blockAdded(task, event);
+        return parts.checkBlockAdded(task, event);
       case "task.text.annotation.added":
-        return parts.textAnnotated(task, event);
+        return parts.checkTextAnnotated(task, event);
       case "task.image.delta":
-        return parts.imageDelta(task, event);
+        return parts.checkImageDelta(task, event);
       case "task.text.done":
       case "task.image.done":
       case "task.audio.done":
       case "task.file.done":
       case "task.data.done":
-        return parts.blockDone(task, event);
+        return parts.checkBlockDone(task, event);
       case "task.reference.added":
-        return referenceAdded(notes, task, event);
+        return checkReferenceAdded(validatorState, task, event);
       case "task.approval.requested":
-        return approvals.requested(notes, task, event, this.#sha256);
+        return approvals.checkApprovalRequested(validatorState, task, event, this.#sha256);
       case "task.approval.resolved":
-        return approvals.resolved(notes, task, event);
+        return approvals.checkApprovalResolved(validatorState, task, event);
       case "task.approval.expired":
-        return approvals.expired(notes, task, event);
+        return approvals.checkApprovalExpired(validatorState, task, event);
       case "task.tool_execution.started":
-        return executions.started(notes, task, event, this.#sha256);
+        return executions.checkExecutionStarted(validatorState, task, event, this.#sha256);
       case "task.tool_execution.progress":
-        return executions.progress(task, event);
+        return executions.checkExecutionProgress(task, event);
       case "task.tool_execution.done":
-        return executions.done(task, event);
+        return executions.checkExecutionDone(task, event);
       default:
-        return event satisfies never; // of a type that is not known yet
+        return event satisfies never; // an event type of a newer version
     }
   }
 
-  #compareHash(taskId: string, told: string): void {
-    const hash = stateHash(taskView(this.state, taskId), this.#sha256);
-    if (hash !== told)
-      throw new RuleBroken("state_hash", `${taskId} ends as ${hash}, and the event says ${told}`);
+  #compareHash(taskId: string, expected: string): void {
+    const hash = computeStateHash(buildTaskView(this.state, taskId), this.#sha256);
+    if (hash !== expected)
+      throw new RuleViolationError(
+        "state_hash",
+        `the hash of ${taskId} is ${hash}, the event has ${expected}`,
+      );
   }
 }
 
-function taskOf(notes: LogNotes, event: TaskEvent): TaskNotes {
-  const task = notes.tasks.get(event.task_id);
+function getOpenTask(validatorState: ValidatorState, event: TaskEvent): TrackedTask {
+  const task = validatorState.tasks.get(event.task_id);
   if (task === undefined)
-    throw new RuleBroken(
+    throw new RuleViolationError(
       "created_first",
-      `${event.type} of ${event.task_id}, which is no task yet`,
+      `${event.type} before task.created of ${event.task_id}`,
     );
   if (hasEnded(task.status))
-    throw new RuleBroken("one_terminal", `${event.type} after the end of ${event.task_id}`);
+    throw new RuleViolationError("one_terminal", `${event.type} after the end of ${event.task_id}`);
   return task;
 }

@@ -1,77 +1,88 @@
-const loneSurrogate = /\p{Surrogate}/u;
-const loneSurrogates = /\p{Surrogate}/gu;
+const loneSurrogatePattern = /\p{Surrogate}/u;
+const allLoneSurrogatesPattern = /\p{Surrogate}/gu;
 
-/** Whether every surrogate has its other half. What is not so cannot be written as UTF-8. */
+/** True if the text has no lone surrogates, which cannot be encoded as UTF-8. */
 export function isWellFormed(text: string): boolean {
-  return !loneSurrogate.test(text);
+  return !loneSurrogatePattern.test(text);
 }
 
+/** Replaces lone surrogates with U+FFFD. */
 export function toWellFormed(text: string): string {
-  return loneSurrogate.test(text) ? text.replaceAll(loneSurrogates, "\u{FFFD}") : text;
+  return loneSurrogatePattern.test(text)
+    ? text.replaceAll(allLoneSurrogatesPattern, "\u{FFFD}")
+    : text;
 }
 
-/** JSON with every text and every name in it so. */
-export function wellFormedJson<Value>(value: Value): Value {
-  return wholeJson(value) as Value;
+/** Replaces lone surrogates in all strings and keys of a JSON value. */
+export function toWellFormedJson<Value>(value: Value): Value {
+  return replaceLoneSurrogates(value) as Value;
 }
 
-function wholeJson(value: unknown): unknown {
+function replaceLoneSurrogates(value: unknown): unknown {
   if (typeof value === "string") return toWellFormed(value);
   if (typeof value !== "object" || value === null) return value;
-  if (Array.isArray(value)) return value.map(wholeJson);
+  if (Array.isArray(value)) return value.map(replaceLoneSurrogates);
   return Object.fromEntries(
-    Object.entries(value).map(([name, one]) => [toWellFormed(name), wholeJson(one)]),
+    Object.entries(value).map(([name, field]) => [
+      toWellFormed(name),
+      replaceLoneSurrogates(field),
+    ]),
   );
 }
 
-/** A piece that was cut out of a text, without the half of a pair that a cut has left at either end. */
-export function wholeCharacters(piece: string): string {
-  const start = isSecondHalf(piece.charCodeAt(0)) ? 1 : 0;
-  const end = isFirstHalf(piece.charCodeAt(piece.length - 1)) ? piece.length - 1 : piece.length;
+/** Removes half a surrogate pair at either end of a string that was cut out of a longer one. */
+export function trimSplitSurrogates(piece: string): string {
+  const start = isLowSurrogate(piece.charCodeAt(0)) ? 1 : 0;
+  const end = isHighSurrogate(piece.charCodeAt(piece.length - 1)) ? piece.length - 1 : piece.length;
   return piece.slice(start, end);
 }
 
-const maxQuoted = 100;
+const maxQuotedLength = 100;
 
-/** Returns a value in quotes for a message, cut if it is long: it may come from a client and have megabytes. */
-export function quoted(text: string): string {
-  const cut = text.length > maxQuoted ? `${wholeCharacters(text.slice(0, maxQuoted))}…` : text;
-  return `"${cut}"`;
+/** Quotes a value for a message. Long values, which clients may send, are truncated. */
+export function quoteExcerpt(text: string): string {
+  const excerpt =
+    text.length > maxQuotedLength
+      ? `${trimSplitSurrogates(text.slice(0, maxQuotedLength))}…`
+      : text;
+  return `"${excerpt}"`;
 }
 
-/** Joins pairs that were cut between two deltas: half of one is held back until the other half comes. */
-export class PairJoiner {
-  #held = "";
+/** Joins surrogate pairs that are split between two deltas: the first half is held back until the second arrives. */
+export class SurrogateJoiner {
+  #pending = "";
 
+  /** Returns the text that is complete so far. */
   push(delta: string): string {
-    const text = this.#held === "" ? delta : this.#held + delta;
-    const halved = isFirstHalf(text.charCodeAt(text.length - 1));
-    this.#held = halved ? text.slice(-1) : "";
-    return toWellFormed(halved ? text.slice(0, -1) : text);
+    const text = this.#pending === "" ? delta : this.#pending + delta;
+    const endsWithHalfPair = isHighSurrogate(text.charCodeAt(text.length - 1));
+    this.#pending = endsWithHalfPair ? text.slice(-1) : "";
+    return toWellFormed(endsWithHalfPair ? text.slice(0, -1) : text);
   }
 
+  /** Returns the rest: U+FFFD for an unmatched first half. */
   end(): string {
-    const text = toWellFormed(this.#held);
-    this.#held = "";
+    const text = toWellFormed(this.#pending);
+    this.#pending = "";
     return text;
   }
 }
 
-/** `text` in pieces of at most `length` units, none of which ends within a pair. */
-export function* piecesOf(text: string, length: number): Generator<string> {
-  let at = 0;
-  while (at < text.length) {
-    let end = Math.min(at + length, text.length);
-    if (end < text.length && isFirstHalf(text.charCodeAt(end - 1))) end -= 1;
-    yield text.slice(at, end);
-    at = end;
+/** Splits text into chunks of at most `length` UTF-16 units, without splitting surrogate pairs. */
+export function* chunkText(text: string, length: number): Generator<string> {
+  let position = 0;
+  while (position < text.length) {
+    let end = Math.min(position + length, text.length);
+    if (end < text.length && isHighSurrogate(text.charCodeAt(end - 1))) end -= 1;
+    yield text.slice(position, end);
+    position = end;
   }
 }
 
-function isFirstHalf(unit: number): boolean {
+function isHighSurrogate(unit: number): boolean {
   return unit >= 0xd800 && unit <= 0xdbff;
 }
 
-function isSecondHalf(unit: number): boolean {
+function isLowSurrogate(unit: number): boolean {
   return unit >= 0xdc00 && unit <= 0xdfff;
 }

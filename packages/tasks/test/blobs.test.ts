@@ -1,19 +1,19 @@
 import { expect, test } from "vitest";
-import { blobPath, blobsIn } from "@deltawire/tasks";
+import { blobPath, findBlobHashes } from "@deltawire/tasks";
 
-const [one, other] = ["1".repeat(64), "a".repeat(64)];
+const [digits, letters] = ["1".repeat(64), "a".repeat(64)];
 
-test("the blobs that a text refers to are found, wherever it does", () => {
-  const text = JSON.stringify({ url: blobPath + one, text: `see (${blobPath}${other}).` });
-  expect(blobsIn(text)).toEqual([one, other]);
+test("findBlobHashes finds the hashes of blob URLs anywhere in the text", () => {
+  const text = JSON.stringify({ url: blobPath + digits, text: `see (${blobPath}${letters}).` });
+  expect(findBlobHashes(text)).toEqual([digits, letters]);
 });
 
 test.each([
-  "nothing at all",
+  "no URL",
   blobPath,
-  `${blobPath}${one.slice(1)}`,
-  `${blobPath}${one}0`,
-  `${blobPath}${other.toUpperCase()}`,
-])("there is none in %j", (text) => {
-  expect(blobsIn(text)).toEqual([]);
+  `${blobPath}${digits.slice(1)}`,
+  `${blobPath}${digits}0`,
+  `${blobPath}${letters.toUpperCase()}`,
+])("findBlobHashes finds no hash in %j", (text) => {
+  expect(findBlobHashes(text)).toEqual([]);
 });

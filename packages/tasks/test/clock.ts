@@ -1,4 +1,4 @@
-/** Timers that run when a test lets time pass. */
+/** A fake clock whose timers run when a test advances it. */
 export class Clock {
   #now = 0;
   readonly #timers = new Map<object, { at: number; run: () => void }>();
@@ -7,7 +7,7 @@ export class Clock {
     return this.#now;
   }
 
-  get timers(): number {
+  get timerCount(): number {
     return this.#timers.size;
   }
 
@@ -17,8 +17,8 @@ export class Clock {
     return () => void this.#timers.delete(key);
   };
 
-  /** Lets time pass, and all that is due in it happen. */
-  pass(ms = 0): void {
+  /** Advances the clock and runs all timers that are due. */
+  advance(ms = 0): void {
     const end = this.#now + ms;
     for (;;) {
       const due = [...this.#timers].filter(([, timer]) => timer.at <= end);

@@ -3,7 +3,7 @@ import {
   emptyTree,
   reduce,
   ReferencePool,
-  taskView,
+  buildTaskView,
   TreeWriter,
   validateLog,
   type Block,
@@ -19,61 +19,63 @@ import {
 import { expect, test } from "vitest";
 
 /*
- * The traces of the document that the task stream comes from, with its contradictions settled: unique ids, `image` for
- * blocks, markers where they stand, numbers only on blocks that can be cited, and the ways to send a picture as
- * alternatives. Each `.jsonl` is a log without numbers and times, each `.json` the object that it adds up to.
+ * The examples of the original specification of the task stream, corrected where it contradicts itself: unique ids, `image`
+ * blocks, positions of markers, numbers only on blocks that can be cited, and the three ways to send an image. Each `.jsonl`
+ * is a log without sequence numbers and times; each `.json` is the view that it reduces to.
  */
 
-test("an agent with a tool writes the document's events", () => {
-  const log = oneAgent(wholeImage);
-  expect(bare(log.entries)).toEqual(lines("one-agent"));
+test("the writer produces the specified events for an agent with a tool", () => {
+  const log = runOneAgent(completeImage);
+  expect(withoutNumbers(log.entries)).toEqual(readLog("one-agent"));
 });
 
-test("the events of an agent with a tool add up to the document's object", () => {
-  const events = numbered("one-agent");
+test("the events of an agent with a tool reduce to the specified view", () => {
+  const events = readEvents("one-agent");
   expect(validateLog(events, { complete: true })).toBeUndefined();
-  expect(taskView(reduce(emptyTree, events))).toEqual(object("one-agent"));
+  expect(buildTaskView(reduce(emptyTree, events))).toEqual(readView("one-agent"));
 });
 
 test.each([
-  ["image-whole", wholeImage],
+  ["image-complete", completeImage],
   ["image-announced", announcedImage],
-  ["image-growing", growingImage],
-])("the document's %s is one of three ways to the same result", (name, write) => {
-  const log = oneAgent(write);
-  const result = bare(log.entries).filter(({ output_index }) => output_index === 2);
-  expect(result).toEqual(lines(name));
-  expect(taskView(log.state)).toEqual(object("one-agent"));
+  ["image-previews", imageWithPreviews],
+])("an image that is sent as in %s.jsonl results in the specified view", (name, write) => {
+  const log = runOneAgent(write);
+  const result = withoutNumbers(log.entries).filter(({ output_index }) => output_index === 2);
+  expect(result).toEqual(readLog(name));
+  expect(buildTaskView(log.state)).toEqual(readView("one-agent"));
 });
 
-test("a sub-agent writes the document's events within those of its parent", () => {
-  expect(bare(subAgent().entries)).toEqual(lines("sub-agent"));
+test("the writer produces the specified events for a sub-agent and its parent", () => {
+  expect(withoutNumbers(runSubAgent().entries)).toEqual(readLog("sub-agent"));
 });
 
-test("the events of a sub-agent add up to the document's objects on both levels", () => {
-  const events = numbered("sub-agent");
+test("the events of a sub-agent reduce to the specified views of both tasks", () => {
+  const events = readEvents("sub-agent");
   expect(validateLog(events, { complete: true })).toBeUndefined();
   const state = reduce(emptyTree, events);
-  expect(taskView(state)).toEqual(object("sub-agent"));
-  expect(taskView(state, "call_help")).toEqual(object("sub-agent.child"));
+  expect(buildTaskView(state)).toEqual(readView("sub-agent"));
+  expect(buildTaskView(state, "call_help")).toEqual(readView("sub-agent.child"));
 });
 
-test("what the model sees is public only where it is asked for, and always in the private part", () => {
+test("the content for the model is always private data, and also public with include: [content]", () => {
   for (const [name, run] of [
-    ["one-agent", (include?: readonly "content"[]) => oneAgent(wholeImage, include)],
-    ["sub-agent", subAgent],
+    ["one-agent", (include?: readonly "content"[]) => runOneAgent(completeImage, include)],
+    ["sub-agent", runSubAgent],
   ] as const) {
-    const expected = object(`${name}.content`);
-    const open = run(["content"]);
+    const expected = readView(`${name}.content`);
+    const withContent = run(["content"]);
     expect(
-      contents(Object.values(open.state.tasks).flatMap(({ output }) => output as OutputItem[])),
+      collectContents(
+        Object.values(withContent.state.tasks).flatMap(({ output }) => output as OutputItem[]),
+      ),
     ).toEqual(expected);
-    const kept = run().entries.flatMap(({ event, private: priv }) =>
+    const privateContents = run().entries.flatMap(({ event, private: priv }) =>
       event.type === "task.output_item.done" && priv?.["content"] !== undefined
         ? [[event.item.id, priv["content"]]]
         : [],
     );
-    expect(Object.fromEntries(kept)).toEqual(expected);
+    expect(Object.fromEntries(privateContents)).toEqual(expected);
   }
 });
 
@@ -86,7 +88,7 @@ const weather = '{"temperature":"15C","condition":"Sunny"}';
 const image_url = { url: "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAA..." };
 const answer = "The weather in Paris is sunny with a temperature of 15C.[^1]";
 const usage = { input_tokens: 10, output_tokens: 10, total_tokens: 20 };
-const total = { input_tokens: 20, output_tokens: 20, total_tokens: 40 };
+const totalUsage = { input_tokens: 20, output_tokens: 20, total_tokens: 40 };
 const output: ToolOutput = {
   message_content: [
     { type: "text", text: weather, id: "w" },
@@ -100,7 +102,7 @@ const output: ToolOutput = {
 
 type WriteImage = (result: ToolResultWriter, image: Block & { type: "image" }) => void;
 
-function wholeImage(...[result, image]: Parameters<WriteImage>): void {
+function completeImage(...[result, image]: Parameters<WriteImage>): void {
   result.block(image);
 }
 
@@ -109,26 +111,26 @@ function announcedImage(...[result, image]: Parameters<WriteImage>): void {
   result.block(image);
 }
 
-function growingImage(...[result, image]: Parameters<WriteImage>): void {
+function imageWithPreviews(...[result, image]: Parameters<WriteImage>): void {
   result.partialImage(image);
   result.partialImage(image);
   result.block(image);
 }
 
-function oneAgent(write: WriteImage, include?: readonly "content"[]): Log {
-  const { tree, entries, create } = newTree(include);
+function runOneAgent(write: WriteImage, include?: readonly "content"[]): Log {
+  const { tree, entries, create } = createRecordingTree(include);
   const task = create("task_weather", "weather");
-  const decided = ["Decided to call ", "get_weather function."];
+  const summary = ["Decided to call ", "get_weather function."];
   const pieces = ['{"', "location", '":"', "Paris", ",", " France", '"}'];
-  asksForWeather(task, decided, pieces, write);
+  callWeatherTool(task, summary, pieces, write);
   return { entries, state: tree.state };
 }
 
-function subAgent(include?: readonly "content"[]): Log {
-  const { tree, entries, create } = newTree(include);
+function runSubAgent(include?: readonly "content"[]): Log {
+  const { tree, entries, create } = createRecordingTree(include);
   const parent = create("task_weather", "weather");
   parent.roundStarted(1, "demo");
-  thinks(parent, [
+  writeReasoning(parent, [
     ["Thinking about the weather in Paris."],
     ["Decided to call ask_for_help function."],
   ]);
@@ -139,25 +141,25 @@ function subAgent(include?: readonly "content"[]): Log {
   parent.roundDone(1, "tool_calls", usage);
   const result = parent.toolResult("call_help");
   const child = create("call_help", "WeatherAgent", "task_weather");
-  const found = asksForWeather(
+  const childPool = callWeatherTool(
     child,
     ["Decided to call ", "get_weather function."],
     ['{"location":"Paris', ', France"}'],
-    wholeImage,
+    completeImage,
   );
   const { content, references } = new ReferencePool().addChild(
     "call_help",
-    found.cited(answer),
+    childPool.findCitedGroups(answer),
     answer,
     result.itemId,
   );
   for (const reference of references) parent.referenceAdded(reference);
   result.done({ content });
-  answers(parent);
+  writeAnswer(parent);
   return { entries, state: tree.state };
 }
 
-function newTree(include?: readonly "content"[]) {
+function createRecordingTree(include?: readonly "content"[]) {
   const entries: LogEntry[] = [];
   const ids = new Map<string, number>();
   const tree = new TreeWriter({
@@ -185,14 +187,14 @@ function newTree(include?: readonly "content"[]) {
   return { tree, entries, create };
 }
 
-function asksForWeather(
+function callWeatherTool(
   task: TaskWriter,
-  decided: string[],
+  summary: string[],
   pieces: string[],
   write: WriteImage,
 ): ReferencePool {
   task.roundStarted(1, "demo");
-  thinks(task, [["Thinking about the weather ", "in Paris."], decided]);
+  writeReasoning(task, [["Thinking about the weather ", "in Paris."], summary]);
   const call = task.toolCall("call_weather", "get_weather");
   for (const piece of pieces) call.argumentsDelta(piece);
   call.done(pieces.join(""));
@@ -205,29 +207,29 @@ function asksForWeather(
     else result.block(block);
   for (const reference of references) task.referenceAdded(reference);
   result.done({ content });
-  answers(task);
+  writeAnswer(task);
   return pool;
 }
 
-function thinks(task: TaskWriter, thoughts: string[][]): void {
+function writeReasoning(task: TaskWriter, summaries: string[][]): void {
   const reasoning = task.reasoning();
-  for (const deltas of thoughts) {
+  for (const deltas of summaries) {
     for (const delta of deltas) reasoning.summaryDelta(delta);
     reasoning.summaryDone();
   }
   reasoning.done();
 }
 
-function answers(task: TaskWriter): void {
+function writeAnswer(task: TaskWriter): void {
   task.roundStarted(2, "demo");
   const message = task.message();
   message.text(answer);
   message.done({ content: [{ type: "text", text: answer }] });
   task.roundDone(2, "stop", usage);
-  task.completed(total);
+  task.completed(totalUsage);
 }
 
-function contents(items: readonly OutputItem[]): JsonObject {
+function collectContents(items: readonly OutputItem[]): JsonObject {
   return Object.fromEntries(
     items.flatMap((item) =>
       (item.type === "tool_result" || item.type === "message") && item.content !== undefined
@@ -237,14 +239,14 @@ function contents(items: readonly OutputItem[]): JsonObject {
   );
 }
 
-function bare(entries: readonly LogEntry[]): JsonObject[] {
+function withoutNumbers(entries: readonly LogEntry[]): JsonObject[] {
   return entries.map(({ json }) => {
     const { sequence_number: _number, ts: _ts, ...event } = JSON.parse(json) as JsonObject;
     return event;
   });
 }
 
-function lines(name: string): JsonObject[] {
+function readLog(name: string): JsonObject[] {
   const file = read(`${name}.jsonl`);
   return file
     .trimEnd()
@@ -252,13 +254,13 @@ function lines(name: string): JsonObject[] {
     .map((line) => JSON.parse(line) as JsonObject);
 }
 
-function numbered(name: string): TaskEvent[] {
-  return lines(name).map(
+function readEvents(name: string): TaskEvent[] {
+  return readLog(name).map(
     (event, sequence_number) => ({ ...event, sequence_number }) as unknown as TaskEvent,
   );
 }
 
-function object(name: string): JsonObject {
+function readView(name: string): JsonObject {
   return JSON.parse(read(`${name}.json`)) as JsonObject;
 }
 

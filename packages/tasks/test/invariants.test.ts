@@ -1,13 +1,13 @@
 import {
-  annotate,
+  annotateCitations,
   canonicalJson,
   emptyTree,
   hasEnded,
   reduce,
-  snapshotOf,
-  statusAfter,
-  taskView,
-  treeOf,
+  createSnapshot,
+  statusFromEventType,
+  buildTaskView,
+  snapshotToTree,
   TreeWriter,
   validateLog,
   type Annotation,
@@ -18,65 +18,73 @@ import {
 } from "@deltawire/tasks";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { patience, runs } from "../../../test/runs.ts";
-import { providersIds, randomRun, randomSession, sha256, typesIn, type Run } from "./random-run.ts";
+import { longTimeout, propertyRuns } from "../../../test/property-runs.ts";
+import {
+  providerIds,
+  randomRun,
+  randomSession,
+  sha256,
+  collectTypes,
+  type Run,
+} from "./random-run.ts";
 
 /*
- * The invariants of the task stream, each over random runs: nested, interrupted, taken over after a crash. What is not
- * about events alone is shown where it can break, with real connections and real processes:
+ * The invariants of the task stream, each tested with random runs that are nested, interrupted, and resumed after a crash.
+ * Invariants that also depend on connections and processes are tested elsewhere:
  *
- *    7  what runs again after a crash  agent: recovery, crash, random-runs; gateway: kill
- *   10  the ids of a runtime           agent: runtime ("repeats ids"); gateway: kill
- *   11  a slow reader                  gateway: tasks-slow-reader
- *   13  leaving is not cancelling      gateway: tasks-follow ("a client that leaves"), tasks-http, ui-messages
- *       what a cancel reaches          agent: cancel, runtime-life; gateway: tasks-runtime
- *   14  the end of a connection        task-store ("cut connections"); gateway: tasks-follow
+ *    7  which calls run again         agent: recovery, crash, random-runs; gateway: kill
+ *   10  ids of a runtime              agent: runtime; gateway: kill
+ *   11  a slow client                 gateway: tasks-slow-reader
+ *   13  disconnecting does not cancel gateway: tasks-http, ui-messages
+ *       what a cancellation stops     agent: cancel, runtime-lifecycle; gateway: tasks-runtime
+ *   14  end of a connection           task-store ("a closed connection"); gateway: tasks-streams
  */
 
-const anywhere = fc.nat({ max: 0xffff });
+const anyIndex = fc.nat({ max: 0xffff });
 
 function isTerminal({ type }: TaskEvent): boolean {
-  return hasEnded(statusAfter(type));
+  return hasEnded(statusFromEventType(type));
 }
 
-function through(tree: TaskTree): TaskTree {
-  return treeOf(JSON.parse(JSON.stringify(snapshotOf(tree))) as Snapshot);
+function restoreFromSnapshot(tree: TaskTree): TaskTree {
+  return snapshotToTree(JSON.parse(JSON.stringify(createSnapshot(tree))) as Snapshot);
 }
 
-function eventsOf<T extends TaskEvent["type"]>({ events }: Run, ...types: T[]) {
+function filterEvents<T extends TaskEvent["type"]>({ events }: Run, ...types: T[]) {
   return events.filter((event): event is Extract<TaskEvent, { type: T }> =>
     (types as string[]).includes(event.type),
   );
 }
 
-test("random runs are legal, and together they do all that can be done", patience, () => {
-  const seen = new Set<string>();
+test("random runs are valid and together contain all types of events", longTimeout, () => {
+  const eventTypes = new Set<string>();
   fc.assert(
     fc.property(randomRun, (run) => {
       expect(validateLog(run.events, { complete: true, sha256 })).toBeUndefined();
-      for (const type of typesIn(run)) seen.add(type);
+      for (const type of collectTypes(run)) eventTypes.add(type);
       for (const { info, status } of Object.values(run.state.tasks))
-        seen.add(`depth ${info.depth}`).add(`status ${status}`);
-      for (const event of eventsOf(run, "task.approval.resolved")) {
-        seen.add(event.decision).add(`scope ${event.scope}`);
-        if (event.arguments !== undefined) seen.add("edited arguments");
+        eventTypes.add(`depth ${info.depth}`).add(`status ${status}`);
+      for (const event of filterEvents(run, "task.approval.resolved")) {
+        eventTypes.add(event.decision).add(`scope ${event.scope}`);
+        if (event.arguments !== undefined) eventTypes.add("edited arguments");
       }
-      for (const event of eventsOf(run, "task.tool_execution.started"))
-        seen.add(`effect ${event.effect}`);
-      for (const event of eventsOf(run, "task.tool_execution.done")) seen.add(event.outcome);
-      for (const event of eventsOf(run, "task.text.annotation.added"))
-        seen.add(event.annotation.type);
-      for (const event of eventsOf(run, "task.reference.added"))
-        if (event.reference.source !== undefined) seen.add("reference into a sub-task");
-      for (const event of eventsOf(run, "task.working"))
-        if (event.recovered === true) seen.add("taken over");
+      for (const event of filterEvents(run, "task.tool_execution.started"))
+        eventTypes.add(`effect ${event.effect}`);
+      for (const event of filterEvents(run, "task.tool_execution.done"))
+        eventTypes.add(event.outcome);
+      for (const event of filterEvents(run, "task.text.annotation.added"))
+        eventTypes.add(event.annotation.type);
+      for (const event of filterEvents(run, "task.reference.added"))
+        if (event.reference.source !== undefined) eventTypes.add("reference into a sub-task");
+      for (const event of filterEvents(run, "task.working"))
+        if (event.recovered === true) eventTypes.add("resumed");
     }),
-    runs(600),
+    propertyRuns(600),
   );
-  expect([...seen]).toEqual(
+  expect([...eventTypes]).toEqual(
     expect.arrayContaining(
       [
-        ["depth 0", "depth 1", "depth 2", "depth 3", "taken over", "edited arguments"],
+        ["depth 0", "depth 1", "depth 2", "depth 3", "resumed", "edited arguments"],
         ["status completed", "status failed", "status canceled", "status expired"],
         ["approve", "deny", "redact", "abort", "scope once", "scope session"],
         ["effect pure", "effect idempotent", "effect once"],
@@ -90,56 +98,64 @@ test("random runs are legal, and together they do all that can be done", patienc
 });
 
 test(
-  "1: the reduction of the events is the task, and state_hash is the SHA-256 of its canonical JSON",
-  patience,
+  "1: the events reduce to the state of the writer, and state_hash is the SHA-256 of the canonical JSON of the view",
+  longTimeout,
   () => {
     fc.assert(
       fc.property(randomRun, ({ entries, state }) => {
         const events = entries.map(({ json }) => JSON.parse(json) as TaskEvent);
-        expect(taskView(reduce(emptyTree, events))).toEqual(taskView(state));
-        const told: string[] = [];
+        expect(buildTaskView(reduce(emptyTree, events))).toEqual(buildTaskView(state));
+        const written: string[] = [];
         const computed: string[] = [];
         let tree = emptyTree;
         for (const event of events) {
           tree = reduce(tree, [event]);
           if (!("state_hash" in event)) continue;
-          told.push(event.state_hash);
-          computed.push(sha256(canonicalJson(taskView(tree, event.task_id))));
+          written.push(event.state_hash);
+          computed.push(sha256(canonicalJson(buildTaskView(tree, event.task_id))));
         }
-        expect(told).toEqual(computed);
-        expect(told.length).toBe(Object.keys(state.tasks).length);
+        expect(written).toEqual(computed);
+        expect(written.length).toBe(Object.keys(state.tasks).length);
         expect(tree).toEqual(state);
       }),
-      runs(150),
+      propertyRuns(150),
     );
   },
 );
 
-test("2: a snapshot and the events after it reduce to the same as all events", patience, () => {
-  fc.assert(
-    fc.property(randomRun, anywhere, ({ events, state }, at) => {
-      const k = at % events.length;
-      const before = through(reduce(emptyTree, events.slice(0, k + 1)));
-      expect(reduce(before, events.slice(k + 1))).toEqual(state);
-    }),
-    runs(250),
-  );
-});
+test(
+  "2: a snapshot and the events after it reduce to the same state as all events",
+  longTimeout,
+  () => {
+    fc.assert(
+      fc.property(randomRun, anyIndex, ({ events, state }, at) => {
+        const k = at % events.length;
+        const before = restoreFromSnapshot(reduce(emptyTree, events.slice(0, k + 1)));
+        expect(reduce(before, events.slice(k + 1))).toEqual(state);
+      }),
+      propertyRuns(250),
+    );
+  },
+);
 
-test("3: an event that is applied twice changes nothing", patience, () => {
+test("3: an event that is applied twice changes nothing", longTimeout, () => {
   fc.assert(
-    fc.property(randomRun, anywhere, anywhere, ({ events, state }, from, count) => {
+    fc.property(randomRun, anyIndex, anyIndex, ({ events, state }, from, count) => {
       const start = from % events.length;
       const end = start + (count % (events.length - start)) + 1;
-      const doubled = [...events.slice(0, end), ...events.slice(start, end), ...events.slice(end)];
-      expect(reduce(emptyTree, doubled)).toEqual(state);
+      const withDuplicates = [
+        ...events.slice(0, end),
+        ...events.slice(start, end),
+        ...events.slice(end),
+      ];
+      expect(reduce(emptyTree, withDuplicates)).toEqual(state);
       expect(reduce(state, events)).toBe(state);
     }),
-    runs(250),
+    propertyRuns(250),
   );
 });
 
-test("4: every item that was added is done or retracted before its task ends", patience, () => {
+test("4: every item that was added is done or retracted before its task ends", longTimeout, () => {
   fc.assert(
     fc.property(randomRun, (run) => {
       const open = new Set<string>();
@@ -160,13 +176,13 @@ test("4: every item that was added is done or retracted before its task ends", p
       expect(leftOpen).toEqual([]);
       expect(new Set(closed).size).toBe(closed.length);
     }),
-    runs(250),
+    propertyRuns(250),
   );
 });
 
 test(
   "5: a task has exactly one terminal event, after those of its sub-tasks, and nothing after it",
-  patience,
+  longTimeout,
   () => {
     fc.assert(
       fc.property(randomRun, (run) => {
@@ -181,12 +197,12 @@ test(
           expect(parent).toBeGreaterThanOrEqual(order.indexOf(task_id));
         }
       }),
-      runs(250),
+      propertyRuns(250),
     );
   },
 );
 
-test("6: every tool call has exactly one tool result", patience, () => {
+test("6: every tool call has exactly one tool result", longTimeout, () => {
   fc.assert(
     fc.property(randomRun, ({ state }) => {
       for (const { output } of Object.values(state.tasks)) {
@@ -197,46 +213,46 @@ test("6: every tool call has exactly one tool result", patience, () => {
         expect(results.toSorted()).toEqual(calls.toSorted());
       }
     }),
-    runs(250),
+    propertyRuns(250),
   );
 });
 
-test("8: what is executed has the hash of what was approved", patience, () => {
+test("8: executed arguments have the hash of the approved ones", longTimeout, () => {
   fc.assert(
     fc.property(randomRun, (run) => {
-      /** Of each call, what may be executed. */
-      const allowed = new Map<string, string>();
+      /** By call id: the hash of the arguments that may be executed. */
+      const allowedHashes = new Map<string, string>();
       const calls = new Map<string, string>();
       const hashes: string[] = [];
       const expected: string[] = [];
       for (const event of run.events) {
         if (event.type === "task.output_item.done" && event.item.type === "tool_call") {
-          allowed.set(event.item.call_id, sha256(event.item.arguments));
+          allowedHashes.set(event.item.call_id, sha256(event.item.arguments));
         } else if (event.type === "task.approval.requested" && event.approval.kind === "call") {
           const { approval_id, call_id = "", args_hash = "" } = event.approval;
           hashes.push(args_hash);
-          expected.push(allowed.get(call_id) ?? "nothing");
-          allowed.delete(call_id);
+          expected.push(allowedHashes.get(call_id) ?? "nothing");
+          allowedHashes.delete(call_id);
           calls.set(approval_id, call_id);
         } else if (event.type === "task.approval.resolved" && event.decision === "approve") {
-          const asked = run.state.approvals.find((a) => a.approval_id === event.approval_id);
+          const approval = run.state.approvals.find((a) => a.approval_id === event.approval_id);
           const call = calls.get(event.approval_id);
           const edited = event.arguments === undefined ? undefined : sha256(event.arguments);
-          if (call !== undefined) allowed.set(call, edited ?? asked?.args_hash ?? "");
+          if (call !== undefined) allowedHashes.set(call, edited ?? approval?.args_hash ?? "");
         } else if (event.type === "task.tool_execution.started") {
           hashes.push(event.args_hash);
-          expected.push(allowed.get(event.call_id) ?? "nothing");
+          expected.push(allowedHashes.get(event.call_id) ?? "nothing");
         }
       }
       expect(hashes).toEqual(expected);
     }),
-    runs(250),
+    propertyRuns(250),
   );
 });
 
 test(
-  "9: annotations are true of the text, and a marker without a reference is never linked",
-  patience,
+  "9: annotations match the text, and a marker without a reference is unresolved",
+  longTimeout,
   () => {
     fc.assert(
       fc.property(randomRun, (run) => {
@@ -244,24 +260,26 @@ test(
         for (const event of run.events) {
           const known = references.get(event.task_id) ?? 0;
           if (event.type === "task.reference.added") references.set(event.task_id, known + 1);
-          const told = event.type === "task.text.annotation.added" ? [event.annotation] : [];
-          expect(told.map(({ type }) => type)).toEqual(told.map((one) => typeOf(one, known)));
+          const added = event.type === "task.text.annotation.added" ? [event.annotation] : [];
+          expect(added.map(({ type }) => type)).toEqual(
+            added.map((one) => getExpectedType(one, known)),
+          );
           if (event.type !== "task.text.done" || !event.item_id.startsWith("msg")) continue;
           const { text, annotations = [] } = event.item;
           for (const annotation of annotations) {
             const { start_index, end_index, reference_id } = annotation;
             expect(text.slice(start_index, end_index)).toBe(`[^${reference_id}]`);
-            expect(annotation.type).toBe(typeOf(annotation, known));
+            expect(annotation.type).toBe(getExpectedType(annotation, known));
           }
-          expect(annotations).toEqual(annotate(text, (n) => n >= 1 && n <= known));
+          expect(annotations).toEqual(annotateCitations(text, (n) => n >= 1 && n <= known));
         }
       }),
-      runs(250),
+      propertyRuns(250),
     );
   },
 );
 
-function typeOf(annotation: Annotation, references: number): Annotation["type"] {
+function getExpectedType(annotation: Annotation, references: number): Annotation["type"] {
   const { reference_id: n } = annotation;
   return n >= 1 && n <= references ? "reference_to_block" : "unresolved_reference";
 }
@@ -277,8 +295,8 @@ const prose = fc.oneof(
 );
 
 test(
-  "9: no marker within code is annotated, every other one is, wherever the deltas are cut",
-  patience,
+  "9: all markers outside of code are annotated, however the text is split into deltas",
+  longTimeout,
   () => {
     fc.assert(
       fc.property(
@@ -298,7 +316,7 @@ test(
             text += piece.text;
           }
           const entries: LogEntry[] = [];
-          const message = startedTask(entries).message();
+          const message = startTask(entries).message();
           for (let at = 0; at < text.length;) {
             const length = cuts.next().value;
             message.delta(text.slice(at, at + length));
@@ -311,12 +329,12 @@ test(
           expect(annotations).toEqual(expected);
         },
       ),
-      runs(300),
+      propertyRuns(300),
     );
   },
 );
 
-function startedTask(entries: LogEntry[]) {
+function startTask(entries: LogEntry[]) {
   let ids = 0;
   const tree = new TreeWriter({
     newId: (prefix) => `${prefix}_${(ids += 1)}`,
@@ -331,26 +349,26 @@ function startedTask(entries: LogEntry[]) {
 }
 
 test(
-  "10: ids are unique in a session, and the provider's, which are not, are in no event",
-  patience,
+  "10: ids are unique in a session, and no public event contains the ids of the provider, which are not unique",
+  longTimeout,
   () => {
     let repeated = 0;
     fc.assert(
       fc.property(randomSession, ([one, other]) => {
-        const ids = [...idsIn(one), ...idsIn(other)];
+        const ids = [...collectIds(one), ...collectIds(other)];
         expect(new Set(ids).size).toBe(ids.length);
         for (const { json, private: hidden } of [...one.entries, ...other.entries]) {
           expect(json).not.toContain("provider_");
-          if (hidden?.["call_id"] === providersIds(0).call_id) repeated += 1;
+          if (hidden?.["call_id"] === providerIds(0).call_id) repeated += 1;
         }
       }),
-      runs(150),
+      propertyRuns(150),
     );
     expect(repeated).toBeGreaterThan(150);
   },
 );
 
-function idsIn({ events }: Run): string[] {
+function collectIds({ events }: Run): string[] {
   return events.flatMap((event) => {
     switch (event.type) {
       case "task.output_item.added":
@@ -364,7 +382,7 @@ function idsIn({ events }: Run): string[] {
       case "task.tool_execution.started":
         return [event.execution_id];
       case "task.created":
-        // A sub-task has the id of the call that it answers.
+        // A sub-agent's task has the id of its call.
         return event.task.parent_call_id === undefined ? [event.task_id] : [];
       default:
         return [];
@@ -372,36 +390,42 @@ function idsIn({ events }: Run): string[] {
   });
 }
 
-test("12: events of unknown types and unknown fields are ignored and kept", patience, () => {
-  fc.assert(
-    fc.property(randomRun, fc.array(anywhere, { maxLength: 5 }), (run, places) => {
-      // What is said with a decision becomes part of the view, and so of its hash.
-      const later: object[] = run.events.map((event) =>
-        event.type === "task.approval.resolved" ? event : { ...event, later: { is: "kept" } },
-      );
-      for (const place of places) {
-        // Between the task's first event and its last.
-        const at = 1 + (place % (later.length - 1));
-        later.splice(at, 0, {
-          type: "task.not_yet_invented",
-          task_id: "task_root",
-          output_index: 0,
-        });
-      }
-      const events = later.map(
-        (event, sequence_number) => ({ ...event, sequence_number }) as TaskEvent,
-      );
-      expect(validateLog(events, { complete: true, sha256 })).toBeUndefined();
-      expect(taskView(reduce(emptyTree, events))).toEqual(taskView(run.state));
-      const marked = run.events.map((event) =>
-        event.type === "task.output_item.added"
-          ? { ...event, item: { ...event.item, later: "kept" } }
-          : event,
-      );
-      const items = Object.values(reduce(emptyTree, marked).tasks).flatMap(({ output }) => output);
-      for (const item of items.filter(({ type }) => type !== "retracted"))
-        expect(item).toHaveProperty("later", "kept");
-    }),
-    runs(250),
-  );
-});
+test(
+  "12: events of unknown types change nothing, and unknown fields are retained",
+  longTimeout,
+  () => {
+    fc.assert(
+      fc.property(randomRun, fc.array(anyIndex, { maxLength: 5 }), (run, indexes) => {
+        // Unknown fields of a decision are part of the view, and so of its hash.
+        const withUnknown: object[] = run.events.map((event) =>
+          event.type === "task.approval.resolved" ? event : { ...event, later: { is: "retained" } },
+        );
+        for (const index of indexes) {
+          // Between the task's first event and its last.
+          const at = 1 + (index % (withUnknown.length - 1));
+          withUnknown.splice(at, 0, {
+            type: "task.not_yet_invented",
+            task_id: "task_root",
+            output_index: 0,
+          });
+        }
+        const events = withUnknown.map(
+          (event, sequence_number) => ({ ...event, sequence_number }) as TaskEvent,
+        );
+        expect(validateLog(events, { complete: true, sha256 })).toBeUndefined();
+        expect(buildTaskView(reduce(emptyTree, events))).toEqual(buildTaskView(run.state));
+        const withUnknownFields = run.events.map((event) =>
+          event.type === "task.output_item.added"
+            ? { ...event, item: { ...event.item, later: "retained" } }
+            : event,
+        );
+        const items = Object.values(reduce(emptyTree, withUnknownFields).tasks).flatMap(
+          ({ output }) => output,
+        );
+        for (const item of items.filter(({ type }) => type !== "retracted"))
+          expect(item).toHaveProperty("later", "retained");
+      }),
+      propertyRuns(250),
+    );
+  },
+);

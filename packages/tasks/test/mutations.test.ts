@@ -2,57 +2,56 @@ import {
   emptyTree,
   LogValidator,
   reduce,
-  taskView,
+  buildTaskView,
   validateLog,
   type TaskEvent,
   type TaskTree,
 } from "@deltawire/tasks";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { patience, runs } from "../../../test/runs.ts";
+import { longTimeout, propertyRuns } from "../../../test/property-runs.ts";
 import { randomRun, sha256 } from "./random-run.ts";
 
 /*
- * A fuzzer that changes legal logs. Whatever it does is either named by the validator, or one of the exceptions below:
- * what is told once and nothing else depends upon, what is taken back later, and events whose order does not matter. The
- * exceptions are not taken on trust: every task of the changed log must look the same as before, and where events were
- * only moved, what is told of each item must come in the same order.
+ * Mutates valid logs at random. Every mutation must be detected by the validator or be one of the exceptions below:
+ * redundant data, retracted items, and independent events in another order. Exceptions are verified: all views of the mutated
+ * log must be the same as before, and if events were only moved, the events of each item must still have the same order.
  */
 
 type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
-type Loose = { type: string; [key: string]: Json };
+type LooseEvent = { type: string; [key: string]: Json };
 
-type Exception = (event: Loose, log: readonly Loose[]) => boolean;
+type Exception = (event: LooseEvent, log: readonly LooseEvent[]) => boolean;
 const always: Exception = () => true;
 
-/** Events that may be missing or there twice: they say what is going on, and leave no trace in any view. */
-const passing: Record<string, Exception> = {
+/** Events that may be missing or duplicated because they do not change any view. */
+const transientEvents: Record<string, Exception> = {
   "task.warning": always,
   "task.tool_execution.progress": always,
   "task.round.progress": always,
   "task.context_compression.created": always,
   "task.context_compression.in_progress": always,
   "task.context_compression.completed": always,
-  /** What a user said stands in the log alone. */
+  /** User inputs are not part of the view. */
   "task.input.added": always,
   "task.queued": always,
   "task.paused": always,
-  /** With a pause or a question before it that is only told again, or at a takeover. */
+  /** May be missing if the pause or question before it is missing too, or when a task is resumed. */
   "task.working": always,
   "task.input_required": always,
-  /** A later one, or the end, tells more. */
+  /** Replaced by a later event of this type, or by the terminal event. */
   "task.usage.updated": always,
-  /** A whole picture follows. */
+  /** Replaced by the complete image, which follows. */
   "task.image.added": always,
   "task.image.delta": always,
-  /** Another status follows, or the same has been told. */
+  /** Replaced by a later status. */
   "task.output_item.updated": ({ patch }) => !("outcome" in (patch as object)),
-  /** A round may begin again before anything was said, or after all of it was taken back. */
+  /** A round may start again before it has items, or after all of them were retracted. */
   "task.round.started": always,
-  /** A task may end within a round, but not well. */
+  /** A task that does not complete may end within a round. */
   "task.round.done": ({ task_id }, log) =>
     !log.some(({ type, task_id: id }) => id === task_id && type === "task.completed"),
-  /** After a crash an attempt has no end, and another one follows. */
+  /** An attempt that was interrupted by a crash has no end. */
   "task.tool_execution.done": (done, log) =>
     log.some(
       ({ type, call_id, execution_id }) =>
@@ -62,10 +61,10 @@ const passing: Record<string, Exception> = {
     ),
 };
 
-/** Fields that are told once: no other event says the same, and no view shows them. */
-const toldOnce = [
+/** Fields that no other event repeats and no view contains. */
+const undetectableFields = [
   /^\S+ ts$/,
-  /^task\.(created task|output_item\.updated patch)$/, // with a field that nobody knows
+  /^task\.(created task|output_item\.updated patch)$/, // an unknown field of it
   /^task\.created task\.(agent|model|session_id|limits|created_at|attempt|protocol_version|status)/,
   /^task\.(queued position|paused by|working (recovered|epoch))/,
   /^task\.input_required (reason|approval_ids)/,
@@ -75,20 +74,20 @@ const toldOnce = [
   /^task\.input\.added /,
   /^task\.context_compression\.\w+ /,
   /^task\.usage\.updated (usage|tree_usage)/,
-  /^task\.output_item\.updated patch\.status/, // one that another status follows
-  /^task\.output_item\.done item\.status/, // one that another status follows, or the usual one
-  /^task\.output_item\.done item\.content/, // absent keys survive
+  /^task\.output_item\.updated patch\.status/, // replaced by a later status
+  /^task\.output_item\.done item\.status/, // replaced by a later status, or the default
+  /^task\.output_item\.done item\.content/, // absent fields keep their values
   /^task\.output_item\.retracted reason/,
-  /^task\.image\.(added|delta) item\.image_url/, // the next picture replaces it
-  /^task\.approval\.requested approval\.block_list/, // forgotten when it is refused
+  /^task\.image\.(added|delta) item\.image_url/, // replaced by the next image
+  /^task\.approval\.requested approval\.block_list/, // removed if it is rejected
   /^task\.tool_execution\.started (effect|idempotency_key)/,
-  /^task\.tool_execution\.started execution_id/, // of an attempt that was lost
+  /^task\.tool_execution\.started execution_id/, // if the attempt was interrupted
   /^task\.tool_execution\.progress (message|fraction)/,
   /^task\.tool_execution\.done (outcome|duration_ms|error)/,
 ];
 
-/** Whatever was told of an item that is taken back. */
-const isTakenBack: Exception = (event, log) =>
+/** Events of an item that is retracted later. */
+const isRetracted: Exception = (event, log) =>
   log.some(
     ({ type, task_id, output_index }) =>
       type === "task.output_item.retracted" &&
@@ -96,24 +95,24 @@ const isTakenBack: Exception = (event, log) =>
       output_index === event["output_index"],
   );
 
-const place = fc.nat({ max: 0xffffff });
+const anyIndex = fc.nat({ max: 0xffffff });
 
 const mutation = fc.oneof(
-  fc.record({ kind: fc.constant("drop" as const), at: place }),
-  fc.record({ kind: fc.constant("double" as const), at: place }),
-  fc.record({ kind: fc.constant("swap" as const), at: place }),
-  fc.record({ kind: fc.constant("move" as const), at: place, to: place }),
-  fc.record({ kind: fc.constant("exchange" as const), at: place, to: place }),
-  fc.record({ kind: fc.constant("edit" as const), at: place, leaf: place, how: place }),
-  fc.record({ kind: fc.constant("remove field" as const), at: place, leaf: place }),
+  fc.record({ kind: fc.constant("drop" as const), at: anyIndex }),
+  fc.record({ kind: fc.constant("double" as const), at: anyIndex }),
+  fc.record({ kind: fc.constant("swap" as const), at: anyIndex }),
+  fc.record({ kind: fc.constant("move" as const), at: anyIndex, to: anyIndex }),
+  fc.record({ kind: fc.constant("exchange" as const), at: anyIndex, to: anyIndex }),
+  fc.record({ kind: fc.constant("edit" as const), at: anyIndex, leaf: anyIndex, how: anyIndex }),
+  fc.record({ kind: fc.constant("remove field" as const), at: anyIndex, leaf: anyIndex }),
 );
 type Mutation = typeof mutation extends fc.Arbitrary<infer T> ? T : never;
 
 /**
- * What share of the changes of each kind breaks a rule, at the least: some hundredths below what is usual. Neighbours are
- * swapped so often without harm because two tasks, or two calls of one, speak at the same time.
+ * The minimum share of detected mutations by kind: a few percent below the usual share. Swaps are often undetectable, because
+ * parallel tasks and calls are independent.
  */
-const leastCaught: readonly [Mutation["kind"], number][] = [
+const minDetectedShare: readonly [Mutation["kind"], number][] = [
   ["drop", 0.8],
   ["double", 0.76],
   ["swap", 0.64],
@@ -124,146 +123,160 @@ const leastCaught: readonly [Mutation["kind"], number][] = [
 ];
 
 test(
-  "every change to a legal log breaks a rule, or changes nothing that anybody can see",
-  patience,
+  "every mutation of a valid log breaks a rule or leaves all views unchanged",
+  longTimeout,
   () => {
-    const caught = new Map<Mutation["kind"], number>();
-    const tried = new Map<Mutation["kind"], number>();
+    const detected = new Map<Mutation["kind"], number>();
+    const attempted = new Map<Mutation["kind"], number>();
     fc.assert(
       fc.property(randomRun, fc.array(mutation, { minLength: 12, maxLength: 12 }), (run, all) => {
         for (const one of all) {
-          const log = run.entries.map(({ json }) => JSON.parse(json) as Loose);
-          const what = mutate(log, one);
-          if (what === undefined) continue;
-          tried.set(one.kind, (tried.get(one.kind) ?? 0) + 1);
+          const log = run.entries.map(({ json }) => JSON.parse(json) as LooseEvent);
+          const appliedMutation = mutate(log, one);
+          if (appliedMutation === undefined) continue;
+          attempted.set(one.kind, (attempted.get(one.kind) ?? 0) + 1);
           const events = log as unknown as TaskEvent[];
           if (validateLog(events, { complete: true, sha256 }) !== undefined) {
-            caught.set(one.kind, (caught.get(one.kind) ?? 0) + 1);
+            detected.set(one.kind, (detected.get(one.kind) ?? 0) + 1);
             continue;
           }
-          const before = histories(run.events as unknown as Loose[]);
+          const before = listItemEvents(run.events as unknown as LooseEvent[]);
           const isException =
-            what.is === "content" ? what.isException : equal(before, histories(log));
-          expect(`${what.text}: ${isException}`).toBe(`${what.text}: true`);
-          expect(views(reduce(emptyTree, events)), what.text).toEqual(views(run.state));
+            appliedMutation.kind === "content"
+              ? appliedMutation.isException
+              : haveSameEvents(before, listItemEvents(log));
+          expect(`${appliedMutation.text}: ${isException}`).toBe(`${appliedMutation.text}: true`);
+          expect(buildViews(reduce(emptyTree, events)), appliedMutation.text).toEqual(
+            buildViews(run.state),
+          );
         }
       }),
-      runs(400),
+      propertyRuns(400),
     );
-    for (const [kind, share] of leastCaught)
-      expect((caught.get(kind) ?? 0) / (tried.get(kind) ?? 0), kind).toBeGreaterThan(share);
+    for (const [kind, share] of minDetectedShare)
+      expect((detected.get(kind) ?? 0) / (attempted.get(kind) ?? 0), kind).toBeGreaterThan(share);
   },
 );
 
-test("a broken event is not noted: the log can go on without it", patience, () => {
-  fc.assert(
-    fc.property(randomRun, fc.array(mutation, { minLength: 5, maxLength: 5 }), (run, all) => {
-      for (const one of all) {
-        if (one.kind !== "edit" && one.kind !== "remove field") continue;
-        const at = one.at % run.events.length;
-        const log = run.entries.map(({ json }) => JSON.parse(json) as Loose);
-        if (mutate(log, one) === undefined || "state_hash" in (log[at] ?? {})) continue;
-        const validator = new LogValidator({ sha256 });
-        for (const event of run.events.slice(0, at)) validator.check(event);
-        if (validator.check(log[at] as unknown as TaskEvent) === undefined) continue;
-        for (const event of run.events.slice(at)) expect(validator.check(event)).toBeUndefined();
-        expect(validator.state).toEqual(run.state);
-      }
-    }),
-    runs(200),
-  );
-});
+test(
+  "an event that the validator rejects is not applied, and the log can continue without it",
+  longTimeout,
+  () => {
+    fc.assert(
+      fc.property(randomRun, fc.array(mutation, { minLength: 5, maxLength: 5 }), (run, all) => {
+        for (const one of all) {
+          if (one.kind !== "edit" && one.kind !== "remove field") continue;
+          const at = one.at % run.events.length;
+          const log = run.entries.map(({ json }) => JSON.parse(json) as LooseEvent);
+          if (mutate(log, one) === undefined || "state_hash" in (log[at] ?? {})) continue;
+          const validator = new LogValidator({ sha256 });
+          for (const event of run.events.slice(0, at)) validator.check(event);
+          if (validator.check(log[at] as unknown as TaskEvent) === undefined) continue;
+          for (const event of run.events.slice(at)) expect(validator.check(event)).toBeUndefined();
+          expect(validator.state).toEqual(run.state);
+        }
+      }),
+      propertyRuns(200),
+    );
+  },
+);
 
-function views(tree: TaskTree) {
-  return Object.fromEntries(Object.keys(tree.tasks).map((id) => [id, taskView(tree, id)]));
+function buildViews(tree: TaskTree) {
+  return Object.fromEntries(Object.keys(tree.tasks).map((id) => [id, buildTaskView(tree, id)]));
 }
 
 /**
- * What is told of each item, in its order. An annotation may be told when more of its text is there already, a status
- * whenever another one follows, and deltas are told by what they add up to.
+ * Returns the events of each item, in order. Annotations are compared separately, because they may come later; statuses that
+ * another one follows and deltas are omitted.
  */
-function histories(log: readonly Loose[]): Record<string, string[]> {
-  const told: Record<string, string[]> = {};
+function listItemEvents(log: readonly LooseEvent[]): Record<string, string[]> {
+  const eventsByItem: Record<string, string[]> = {};
   for (const event of log) {
     const { sequence_number: _number, ...rest } = event;
-    if (rest["output_index"] === undefined || isTakenBack(event, log)) continue;
+    if (rest["output_index"] === undefined || isRetracted(event, log)) continue;
     if (event.type.endsWith(".delta")) continue;
-    if (event.type === "task.output_item.updated" && passing[event.type]?.(event, log)) continue;
-    const beside = event.type === "task.text.annotation.added" ? "annotations" : "item";
-    const item = JSON.stringify([rest["task_id"], rest["output_index"], beside]);
-    (told[item] ??= []).push(JSON.stringify(rest));
+    if (event.type === "task.output_item.updated" && transientEvents[event.type]?.(event, log))
+      continue;
+    const group = event.type === "task.text.annotation.added" ? "annotations" : "item";
+    const item = JSON.stringify([rest["task_id"], rest["output_index"], group]);
+    (eventsByItem[item] ??= []).push(JSON.stringify(rest));
   }
-  return told;
+  return eventsByItem;
 }
 
-function equal(a: Record<string, string[]>, b: Record<string, string[]>): boolean {
+function haveSameEvents(a: Record<string, string[]>, b: Record<string, string[]>): boolean {
   return Object.keys({ ...a, ...b }).every((item) => a[item]?.join("\n") === b[item]?.join("\n"));
 }
 
-interface What {
-  is: "content" | "order";
+interface AppliedMutation {
+  kind: "content" | "order";
   text: string;
   isException: boolean;
 }
 
-/** Changes the log; undefined if it would be the same afterwards. */
-function mutate(log: Loose[], one: Mutation): What | undefined {
+/** Mutates the log. Returns undefined if the log would be the same afterwards. */
+function mutate(log: LooseEvent[], one: Mutation): AppliedMutation | undefined {
   const at = one.at % log.length;
-  const event = log[at] as Loose;
+  const event = log[at] as LooseEvent;
   const text = `${one.kind} ${at} ${event.type}`;
-  const mayBeMissing = passing[event.type]?.(event, log) === true || isTakenBack(event, log);
+  const isOptional = transientEvents[event.type]?.(event, log) === true || isRetracted(event, log);
   switch (one.kind) {
     case "drop":
       log.splice(at, 1);
       renumber(log);
-      return { is: "content", text, isException: mayBeMissing };
+      return { kind: "content", text, isException: isOptional };
     case "double":
       log.splice(at, 0, structuredClone(event));
       renumber(log);
-      return { is: "content", text, isException: mayBeMissing };
+      return { kind: "content", text, isException: isOptional };
     case "swap":
-      return moved(log, at, at + 1, text);
+      return moveEvent(log, at, at + 1, text);
     case "move":
-      return moved(log, at, one.to % log.length, text);
+      return moveEvent(log, at, one.to % log.length, text);
     case "exchange": {
       const to = one.to % log.length;
-      const other = log[to] as Loose;
+      const otherEvent = log[to] as LooseEvent;
       if (to === at) return undefined;
-      log[at] = other;
+      log[at] = otherEvent;
       log[to] = event;
       renumber(log);
-      return { is: "order", text: `${text} with ${to} ${other.type}`, isException: true };
+      return { kind: "order", text: `${text} with ${to} ${otherEvent.type}`, isException: true };
     }
     default: {
-      const leaves = leavesOf(event);
-      const leaf = leaves[one.leaf % leaves.length];
+      const fields = listFields(event);
+      const leaf = fields[one.leaf % fields.length];
       if (leaf === undefined) return undefined;
       const { holder, key, path } = leaf;
       const old = JSON.stringify(holder[key]);
       const isException =
-        toldOnce.some((pattern) => pattern.test(`${event.type} ${path}`)) ||
-        isTakenBack(event, log) ||
-        // An event of an unknown type is as good as missing.
-        (path === "type" && mayBeMissing);
+        undetectableFields.some((pattern) => pattern.test(`${event.type} ${path}`)) ||
+        isRetracted(event, log) ||
+        // An event of an unknown type counts as missing.
+        (path === "type" && isOptional);
       if (one.kind === "remove field") delete holder[key];
-      else holder[key] = changed(holder[key] as Json, one.how, log);
+      else holder[key] = mutateValue(holder[key] as Json, one.how, log);
       if (JSON.stringify(holder[key]) === old) return undefined;
-      return { is: "content", text: `${text} ${path}: ${old.slice(0, 80)}`, isException };
+      return { kind: "content", text: `${text} ${path}: ${old.slice(0, 80)}`, isException };
     }
   }
 }
 
-/** An event that stands elsewhere: legal only where its order with those between does not matter. */
-function moved(log: Loose[], at: number, to: number, text: string): What | undefined {
+/** Moves an event, which is valid only if it is independent of the events in between. */
+function moveEvent(
+  log: LooseEvent[],
+  at: number,
+  to: number,
+  text: string,
+): AppliedMutation | undefined {
   if (to === at || to >= log.length) return undefined;
   const [event] = log.splice(at, 1);
   if (event === undefined) return undefined;
   log.splice(to, 0, event);
   renumber(log);
-  return { is: "order", text: `${text} to ${to}`, isException: true };
+  return { kind: "order", text: `${text} to ${to}`, isException: true };
 }
 
-function renumber(log: Loose[]): void {
+function renumber(log: LooseEvent[]): void {
   for (const [sequence_number, event] of log.entries()) event["sequence_number"] = sequence_number;
 }
 
@@ -273,16 +286,16 @@ interface Leaf {
   path: string;
 }
 
-function leavesOf(value: Json, path = ""): Leaf[] {
+function listFields(value: Json, path = ""): Leaf[] {
   if (typeof value !== "object" || value === null) return [];
   const holder = value as Record<string, Json>;
   return Object.keys(holder).flatMap((key) => {
     const below = path === "" ? key : `${path}.${key}`;
-    return [{ holder, key, path: below }, ...leavesOf(holder[key] as Json, below)];
+    return [{ holder, key, path: below }, ...listFields(holder[key] as Json, below)];
   });
 }
 
-function changed(value: Json, how: number, log: Loose[]): Json {
+function mutateValue(value: Json, how: number, log: LooseEvent[]): Json {
   if (typeof value === "number") return value + (how % 2 === 0 ? 1 : -1);
   if (typeof value === "boolean") return !value;
   if (value === null) return 0;
@@ -290,8 +303,8 @@ function changed(value: Json, how: number, log: Loose[]): Json {
   if (typeof value === "object") return how % 2 === 0 ? {} : { ...value, type: "other" };
   if (how % 3 === 0) return `${value}x`;
   if (how % 3 === 1) return value.slice(0, -1);
-  // Something of the same kind that occurs elsewhere: another id, another status.
-  const others = log.flatMap((event) => leavesOf(event)).map(({ holder, key }) => holder[key]);
+  // A string from elsewhere in the log, such as another id or status.
+  const others = log.flatMap((event) => listFields(event)).map(({ holder, key }) => holder[key]);
   const strings = others.filter((other): other is string => typeof other === "string");
   return strings[how % strings.length] ?? "";
 }

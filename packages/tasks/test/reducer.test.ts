@@ -3,10 +3,10 @@ import {
   emptyTree,
   reduce,
   Reducer,
-  snapshotOf,
+  createSnapshot,
   TaskError,
-  taskView,
-  treeOf,
+  buildTaskView,
+  snapshotToTree,
   type OutputItem,
   type TaskEvent,
   type TaskEventBody,
@@ -15,20 +15,20 @@ import {
 } from "@deltawire/tasks";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { info, numbered, sampleLog, usage } from "./sample-log.ts";
+import { createTaskInfo, numberEvents, sampleLog, usage } from "./sample-log.ts";
 
-const whole = reduce(emptyTree, sampleLog);
-const cut = fc.integer({ min: 0, max: sampleLog.length });
+const finalTree = reduce(emptyTree, sampleLog);
+const anyLength = fc.integer({ min: 0, max: sampleLog.length });
 
-function rootOf(tree: TaskTree): TaskState {
+function getRoot(tree: TaskTree): TaskState {
   const root = tree.tasks["task_1"];
   if (root === undefined) throw new Error("no root");
   return root;
 }
 
-/** A message that is open, its text block too. */
-const opened = numbered([
-  ["task_1", { type: "task.created", task: info() }],
+/** The events of a task with an open message and an open text block. */
+const openMessageEvents = numberEvents([
+  ["task_1", { type: "task.created", task: createTaskInfo() }],
   [
     "task_1",
     {
@@ -49,7 +49,7 @@ const opened = numbered([
   ],
 ]);
 
-function next(state: TaskTree, ...bodies: TaskEventBody[]): TaskTree {
+function applyBodies(state: TaskTree, ...bodies: TaskEventBody[]): TaskTree {
   return reduce(
     state,
     bodies.map((body, index) => ({
@@ -69,55 +69,55 @@ const delta = (text: string, more: object = {}): TaskEventBody => ({
   ...more,
 });
 
-function textOf(tree: TaskTree): unknown {
-  const item = rootOf(tree).output[0];
+function getText(tree: TaskTree): unknown {
+  const item = getRoot(tree).output[0];
   const block = item?.type === "message" ? item.block_list[0] : undefined;
   return block?.type === "text" ? block.text : undefined;
 }
 
-describe("what the events amount to", () => {
-  test("a run of a tool has the time of its first event, and once it is over how long it took", () => {
+describe("the reduced state", () => {
+  test("has the start time of an execution, and its duration when it has ended", () => {
     const started = { call_id: "call_1", execution_id: "ex_1", attempt: 1, args_hash: "h" };
     const run = { ...started, effect: "pure", idempotency_key: "k" } as const;
     const ts = "2026-01-01T00:00:00.000Z";
-    const begun = reduce(reduce(emptyTree, opened), [
+    const running = reduce(reduce(emptyTree, openMessageEvents), [
       { type: "task.tool_execution.started", ...run, ts, task_id: "task_1", sequence_number: 3 },
     ]);
-    expect(rootOf(begun).executions).toEqual([{ ...run, started_at: ts }]);
-    const over = next(begun, {
+    expect(getRoot(running).executions).toEqual([{ ...run, started_at: ts }]);
+    const done = applyBodies(running, {
       type: "task.tool_execution.done",
       call_id: "call_1",
       execution_id: "ex_1",
       outcome: "timeout",
       duration_ms: 1500,
     });
-    expect(rootOf(over).executions).toEqual([
+    expect(getRoot(done).executions).toEqual([
       { ...run, started_at: ts, outcome: "timeout", duration_ms: 1500 },
     ]);
-    expect(treeOf(snapshotOf(over))).toEqual(over);
+    expect(snapshotToTree(createSnapshot(done))).toEqual(done);
   });
 
-  test("a task says when its last item was opened, in its state and not in its view", () => {
+  test("has the time of the last opened item, which the view does not contain", () => {
     const ts = "2026-01-01T00:00:00.000Z";
     const item: OutputItem = { type: "reasoning", id: "rs_9", summary: [] };
     const added = { type: "task.output_item.added", task_id: "task_1" } as const;
-    const before = reduce(emptyTree, opened);
-    const at = rootOf(before).output.length;
+    const before = reduce(emptyTree, openMessageEvents);
+    const at = getRoot(before).output.length;
     const event = { ...added, item, output_index: at, sequence_number: before.head + 1 };
-    const thinks = reduce(before, [{ ...event, ts }]);
-    expect(rootOf(thinks).item_added_at).toBe(ts);
-    expect(treeOf(snapshotOf(thinks))).toEqual(thinks);
-    expect(taskView(thinks)).toEqual(taskView(reduce(before, [event])));
-    const untold = next(thinks, {
+    const after = reduce(before, [{ ...event, ts }]);
+    expect(getRoot(after).item_added_at).toBe(ts);
+    expect(snapshotToTree(createSnapshot(after))).toEqual(after);
+    expect(buildTaskView(after)).toEqual(buildTaskView(reduce(before, [event])));
+    const withoutTime = applyBodies(after, {
       type: added.type,
       item: { ...item, id: "rs_10" },
       output_index: at + 1,
     });
-    expect(rootOf(untold)).not.toHaveProperty("item_added_at");
+    expect(getRoot(withoutTime)).not.toHaveProperty("item_added_at");
   });
 
-  test("the items of the root, with their last status", () => {
-    expect(rootOf(whole).output).toEqual([
+  test("has the items of the root task with their last status", () => {
+    expect(getRoot(finalTree).output).toEqual([
       {
         type: "reasoning",
         id: "rs_1",
@@ -155,13 +155,13 @@ describe("what the events amount to", () => {
     ]);
   });
 
-  test("the sub-agent's task stands beside it, with the last of its pictures", () => {
-    expect(whole.tasks["call_1"]).toMatchObject({
+  test("has the task of a sub-agent with its last image", () => {
+    expect(finalTree.tasks["call_1"]).toMatchObject({
       status: "completed",
       usage: usage(4),
       info: { parent_task_id: "task_1" },
     });
-    expect(whole.tasks["call_1"]?.output[1]).toMatchObject({
+    expect(finalTree.tasks["call_1"]?.output[1]).toMatchObject({
       block_list: [
         { type: "text", text: "15C", id: 1 },
         { type: "image", image_url: { url: "data:,whole" }, id: 1 },
@@ -169,8 +169,8 @@ describe("what the events amount to", () => {
     });
   });
 
-  test("the rest of the root: usage, rounds, executions and the user's words", () => {
-    const { output: _output, info: _info, ...rest } = rootOf(whole);
+  test("has usage, rounds, executions and user inputs of the root task", () => {
+    const { output: _output, info: _info, ...rest } = getRoot(finalTree);
     expect(rest).toEqual({
       task_id: "task_1",
       status: "completed",
@@ -208,8 +208,8 @@ describe("what the events amount to", () => {
     });
   });
 
-  test("references and approvals know their task", () => {
-    expect(whole.references).toEqual([
+  test("has references and approvals with their task ids", () => {
+    expect(finalTree.references).toEqual([
       { reference_id: 1, item_id: "fco_2", block_indexes: [0, 1], task_id: "call_1" },
       {
         reference_id: 1,
@@ -219,7 +219,7 @@ describe("what the events amount to", () => {
         task_id: "task_1",
       },
     ]);
-    expect(whole.approvals[0]).toEqual({
+    expect(finalTree.approvals[0]).toEqual({
       approval_id: "ap_1",
       kind: "call",
       call_id: "call_1",
@@ -231,8 +231,8 @@ describe("what the events amount to", () => {
     });
   });
 
-  test("a held result is forgotten when it is refused", () => {
-    expect(whole.approvals[1]).toEqual({
+  test("does not contain the blocks of a rejected result", () => {
+    expect(finalTree.approvals[1]).toEqual({
       approval_id: "ap_2",
       kind: "result",
       call_id: "call_2",
@@ -241,17 +241,17 @@ describe("what the events amount to", () => {
       status: "resolved",
       resolution: { decision: "redact", by: "user", scope: "once", replacement: "no" },
     });
-    expect(JSON.stringify(whole)).not.toContain("secret");
+    expect(JSON.stringify(finalTree)).not.toContain("secret");
   });
 
-  test("a held result is kept while it is asked for and when it is released, and forgotten when time is up", () => {
+  test("keeps the blocks of a pending and of an approved result, but not of an expired one", () => {
     const block_list = [{ type: "text" as const, text: "held" }];
-    const asked = next(reduce(emptyTree, opened), {
+    const pending = applyBodies(reduce(emptyTree, openMessageEvents), {
       type: "task.approval.requested",
       approval: { approval_id: "ap", kind: "result", choices: ["approve"], block_list },
     });
-    expect(asked.approvals[0]).toMatchObject({ status: "pending", block_list });
-    const released = next(asked, {
+    expect(pending.approvals[0]).toMatchObject({ status: "pending", block_list });
+    const released = applyBodies(pending, {
       type: "task.approval.resolved",
       approval_id: "ap",
       decision: "approve",
@@ -259,12 +259,12 @@ describe("what the events amount to", () => {
       scope: "once",
     });
     expect(released.approvals[0]).toMatchObject({ status: "resolved", block_list });
-    const expired = next(asked, { type: "task.approval.expired", approval_id: "ap" });
+    const expired = applyBodies(pending, { type: "task.approval.expired", approval_id: "ap" });
     expect(expired.approvals[0]).toMatchObject({ status: "expired" });
     expect(expired.approvals[0]).not.toHaveProperty("block_list");
   });
 
-  test("the first decision holds", () => {
+  test("keeps the first decision of an approval", () => {
     const resolved = (decision: "approve" | "deny"): TaskEventBody => ({
       type: "task.approval.resolved",
       approval_id: "ap",
@@ -272,8 +272,8 @@ describe("what the events amount to", () => {
       by: "user",
       scope: "once",
     });
-    const state = next(
-      reduce(emptyTree, opened),
+    const state = applyBodies(
+      reduce(emptyTree, openMessageEvents),
       {
         type: "task.approval.requested",
         approval: { approval_id: "ap", kind: "call", choices: ["approve", "deny"] },
@@ -288,8 +288,8 @@ describe("what the events amount to", () => {
     });
   });
 
-  test("a queued word waits for the end of a turn, a steering one only for the next round", () => {
-    const said = (id: string, delivery: "steer" | "queue"): TaskEventBody => ({
+  test("takes a queued input in the next turn, and a steering input in the next round", () => {
+    const input = (id: string, delivery: "steer" | "queue"): TaskEventBody => ({
       type: "task.input.added",
       item: { type: "message", id, role: "user", content: [] },
       delivery,
@@ -310,69 +310,71 @@ describe("what the events amount to", () => {
       output_index: 1,
       item: { type: "tool_call", id: "fc", call_id: "c", name: "n", arguments: "" },
     };
-    const taken = (tree: TaskTree) => rootOf(tree).inputs.map((input) => input.taken_at);
-    const amidst = next(
-      reduce(emptyTree, opened),
+    const takenAt = (tree: TaskTree) => getRoot(tree).inputs.map(({ taken_at }) => taken_at);
+    const duringTurn = applyBodies(
+      reduce(emptyTree, openMessageEvents),
       call,
       done(1),
-      said("a", "queue"),
-      said("b", "steer"),
+      input("a", "queue"),
+      input("b", "steer"),
       round(2),
     );
-    expect(taken(amidst)).toEqual([undefined, 2]);
-    // A turn is over that called nothing, also if it said nothing.
-    expect(taken(next(amidst, done(2), round(3)))).toEqual([2, 2]);
-    // A round that was cut off is asked again, and the turn goes on.
-    expect(taken(next(amidst, round(2)))).toEqual([undefined, 2]);
+    expect(takenAt(duringTurn)).toEqual([undefined, 2]);
+    // A turn ends with a round without calls, even if the round is empty.
+    expect(takenAt(applyBodies(duringTurn, done(2), round(3)))).toEqual([2, 2]);
+    // A round that was cut off is repeated within the same turn.
+    expect(takenAt(applyBodies(duringTurn, round(2)))).toEqual([undefined, 2]);
   });
 
-  test("failure, cancellation and expiry say why", () => {
-    const state = reduce(emptyTree, opened);
+  test("has the reason of a failure, cancellation or expiry", () => {
+    const state = reduce(emptyTree, openMessageEvents);
     const error = { code: "upstream", message: "gone", retryable: true };
     const end = { usage: usage(2), state_hash: "" };
-    expect(rootOf(next(state, { type: "task.failed", error, ...end }))).toMatchObject({
+    expect(getRoot(applyBodies(state, { type: "task.failed", error, ...end }))).toMatchObject({
       status: "failed",
       error,
       usage: usage(2),
     });
     expect(
-      rootOf(next(state, { type: "task.canceled", by: "user", reason: "enough", ...end })),
+      getRoot(applyBodies(state, { type: "task.canceled", by: "user", reason: "enough", ...end })),
     ).toMatchObject({ status: "canceled", ended: { by: "user", reason: "enough" } });
-    expect(rootOf(next(state, { type: "task.expired", reason: "idle", ...end }))).toMatchObject({
+    expect(
+      getRoot(applyBodies(state, { type: "task.expired", reason: "idle", ...end })),
+    ).toMatchObject({
       status: "expired",
       ended: { reason: "idle" },
     });
   });
 
-  test("a takeover after a crash is counted", () => {
-    const state = next(reduce(emptyTree, opened), {
+  test("has the epoch of a task that was resumed after a crash", () => {
+    const state = applyBodies(reduce(emptyTree, openMessageEvents), {
       type: "task.working",
       recovered: true,
       epoch: 2,
     });
-    expect(rootOf(state).epoch).toBe(2);
+    expect(getRoot(state).epoch).toBe(2);
   });
 });
 
-describe("numbers", () => {
-  test("an event that was applied already changes nothing", () => {
-    expect(reduce(whole, sampleLog)).toBe(whole);
+describe("the reducer", () => {
+  test("ignores an event that was already applied", () => {
+    expect(reduce(finalTree, sampleLog)).toBe(finalTree);
     const doubled = sampleLog.flatMap((event) => [event, event]);
-    expect(reduce(emptyTree, doubled)).toEqual(whole);
+    expect(reduce(emptyTree, doubled)).toEqual(finalTree);
   });
 
-  test("an event whose predecessor is missing is a gap, and changes nothing", () => {
-    const reducer = new Reducer(reduce(emptyTree, opened));
+  test("throws for an event after a gap, and changes nothing", () => {
+    const reducer = new Reducer(reduce(emptyTree, openMessageEvents));
     const before = reducer.state;
-    const late = { ...delta("x"), task_id: "task_1", sequence_number: before.head + 2 };
-    expect(() => reducer.apply(late)).toThrow(TaskError);
-    expect(() => reducer.apply(late)).toThrow(expect.objectContaining({ code: "gap" }));
+    const eventAfterGap = { ...delta("x"), task_id: "task_1", sequence_number: before.head + 2 };
+    expect(() => reducer.apply(eventAfterGap)).toThrow(TaskError);
+    expect(() => reducer.apply(eventAfterGap)).toThrow(expect.objectContaining({ code: "gap" }));
     expect(reducer.state).toBe(before);
-    expect(() => reduce(emptyTree, sampleLog.slice(1))).toThrow("event 1 came after event -1");
+    expect(() => reduce(emptyTree, sampleLog.slice(1))).toThrow("event 1 follows event -1");
   });
 
-  test.each([reduce(emptyTree, opened), emptyTree])(
-    "an event that a connection tells without a number changes nothing",
+  test.each([reduce(emptyTree, openMessageEvents), emptyTree])(
+    "ignores an event without a number",
     (before) => {
       const reducer = new Reducer(before);
       reducer.apply({ type: "task.round.progress", task_id: "task_2", round: 0, message: "half" });
@@ -382,32 +384,39 @@ describe("numbers", () => {
     },
   );
 
-  test("a joined delta counts for all of its numbers", () => {
-    const joined = { ...delta("abc"), task_id: "task_1", sequence_number: 7, coalesced_from: 3 };
-    const state = reduce(reduce(emptyTree, opened), [joined]);
-    expect([state.head, textOf(state)]).toEqual([7, "abc"]);
+  test("advances the head by all numbers of a coalesced delta", () => {
+    const coalescedDelta = {
+      ...delta("abc"),
+      task_id: "task_1",
+      sequence_number: 7,
+      coalesced_from: 3,
+    };
+    const state = reduce(reduce(emptyTree, openMessageEvents), [coalescedDelta]);
+    expect([state.head, getText(state)]).toEqual([7, "abc"]);
   });
 
-  test("of a joined delta that is half known, its offset tells the new half", () => {
-    const known = next(reduce(emptyTree, opened), delta("ab"), delta("cd"));
-    const joined = (more: object): TaskEvent => ({
+  test("appends only the new part of a coalesced delta, according to its offset", () => {
+    const known = applyBodies(reduce(emptyTree, openMessageEvents), delta("ab"), delta("cd"));
+    const coalescedDelta = (more: object): TaskEvent => ({
       ...delta("cdef", more),
       task_id: "task_1",
       sequence_number: 6,
       coalesced_from: 4,
     });
     expect(known.head).toBe(4);
-    expect(textOf(reduce(known, [joined({ offset: 2 })]))).toBe("abcdef");
-    expect(() => reduce(known, [joined({})])).toThrow(expect.objectContaining({ code: "gap" }));
-    expect(() => reduce(known, [joined({ offset: 5 })])).toThrow(
+    expect(getText(reduce(known, [coalescedDelta({ offset: 2 })]))).toBe("abcdef");
+    expect(() => reduce(known, [coalescedDelta({})])).toThrow(
+      expect.objectContaining({ code: "gap" }),
+    );
+    expect(() => reduce(known, [coalescedDelta({ offset: 5 })])).toThrow(
       expect.objectContaining({ code: "gap" }),
     );
   });
 });
 
-describe("what does not fit", () => {
-  test("an unknown type only moves the head", () => {
-    const before = reduce(emptyTree, opened);
+describe("an unexpected event", () => {
+  test("of an unknown type only advances the head", () => {
+    const before = reduce(emptyTree, openMessageEvents);
     for (const type of ["task.hologram.done", "constructor", "__proto__"]) {
       const after = reduce(before, [
         { type, task_id: "task_1", sequence_number: 3 } as unknown as TaskEvent,
@@ -417,9 +426,9 @@ describe("what does not fit", () => {
     }
   });
 
-  test("unknown fields of items and blocks survive", () => {
-    const state = next(
-      reduce(emptyTree, opened),
+  test("keeps its unknown fields of items and blocks", () => {
+    const state = applyBodies(
+      reduce(emptyTree, openMessageEvents),
       { ...delta("x") },
       {
         type: "task.text.done",
@@ -441,7 +450,7 @@ describe("what does not fit", () => {
         item: { type: "message", id: "msg_1", role: "assistant", weight: 3 },
       } as TaskEventBody,
     );
-    expect(rootOf(state).output[0]).toEqual({
+    expect(getRoot(state).output[0]).toEqual({
       type: "message",
       id: "msg_1",
       role: "assistant",
@@ -451,9 +460,9 @@ describe("what does not fit", () => {
     });
   });
 
-  test("an event for a task, an item or a block that is not there changes nothing", () => {
-    const before = reduce(emptyTree, opened);
-    const strays: TaskEventBody[] = [
+  test("for a missing task, item or block changes nothing", () => {
+    const before = reduce(emptyTree, openMessageEvents);
+    const misplacedEvents: TaskEventBody[] = [
       delta("x", { output_index: 7 }),
       delta("x", { block_index: 7 }),
       {
@@ -463,7 +472,7 @@ describe("what does not fit", () => {
         block_index: 7,
         item: { type: "text", text: "x" },
       },
-      { type: "task.created", task: info({ agent: "another" }) },
+      { type: "task.created", task: createTaskInfo({ agent: "another" }) },
       { type: "task.tool_call_arguments.delta", item_id: "msg_1", output_index: 0, delta: "x" },
       { type: "task.output_item.retracted", item_id: "msg_9", output_index: 9, reason: "none" },
       {
@@ -472,7 +481,8 @@ describe("what does not fit", () => {
         item: { type: "reasoning", id: "rs", summary: [] },
       },
     ];
-    for (const stray of strays) expect(next(before, stray).tasks).toEqual(before.tasks);
+    for (const stray of misplacedEvents)
+      expect(applyBodies(before, stray).tasks).toEqual(before.tasks);
     for (const task_id of ["task_9", "constructor", "__proto__"]) {
       const after = reduce(before, [{ ...delta("x"), task_id, sequence_number: 3 }]);
       expect(after.tasks).toEqual(before.tasks);
@@ -480,56 +490,56 @@ describe("what does not fit", () => {
   });
 });
 
-describe("for every cut", () => {
-  test("the state of a part and then the rest is the state of the whole", () => {
+describe("for every split of the log", () => {
+  test("reducing one part after the other results in the state of the complete log", () => {
     fc.assert(
-      fc.property(cut, (at) => {
+      fc.property(anyLength, (at) => {
         const half = reduce(emptyTree, sampleLog.slice(0, at));
-        expect(reduce(half, sampleLog.slice(at))).toEqual(whole);
+        expect(reduce(half, sampleLog.slice(at))).toEqual(finalTree);
       }),
     );
   });
 
-  test("a snapshot, written and read, goes on as the events would have", () => {
+  test("a restored snapshot and the remaining events result in the same state", () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: sampleLog.length }), (at) => {
-        const snapshot = snapshotOf(reduce(emptyTree, sampleLog.slice(0, at)));
-        const read = treeOf(JSON.parse(JSON.stringify(snapshot)));
-        expect(reduce(read, sampleLog.slice(at))).toEqual(whole);
+        const snapshot = createSnapshot(reduce(emptyTree, sampleLog.slice(0, at)));
+        const restored = snapshotToTree(JSON.parse(JSON.stringify(snapshot)));
+        expect(reduce(restored, sampleLog.slice(at))).toEqual(finalTree);
       }),
     );
   });
 
-  test("joined events, with doubled ones before them, come to the same", () => {
+  test("coalesced and duplicated events result in the same state", () => {
     fc.assert(
-      fc.property(cut, cut, (a, b) => {
+      fc.property(anyLength, anyLength, (a, b) => {
         const [from, to] = [Math.min(a, b), Math.max(a, b)];
         const events = [
           ...sampleLog.slice(0, to),
           ...sampleLog.slice(from, to),
           ...coalesce(sampleLog.slice(to)),
         ];
-        expect(reduce(emptyTree, events)).toEqual(whole);
+        expect(reduce(emptyTree, events)).toEqual(finalTree);
       }),
     );
   });
 
-  test("what was read is never changed again, and what was not touched is the same object", () => {
+  test("published states are immutable, and unchanged parts stay the same objects", () => {
     fc.assert(
-      fc.property(fc.array(cut, { maxLength: 12 }), (cuts) => {
+      fc.property(fc.array(anyLength, { maxLength: 12 }), (cuts) => {
         const reducer = new Reducer();
         let before = reducer.state;
         let text = JSON.stringify(before);
-        const touched = new Set<string>();
+        const changedIds = new Set<string>();
         for (const [index, event] of sampleLog.entries()) {
           reducer.apply(structuredClone(event));
-          touched.add(event.task_id);
-          if ("output_index" in event) touched.add(`${event.task_id} ${event.output_index}`);
+          changedIds.add(event.task_id);
+          if ("output_index" in event) changedIds.add(`${event.task_id} ${event.output_index}`);
           if (!cuts.includes(index)) continue;
           const after = reducer.state;
           expect(JSON.stringify(before)).toBe(text);
-          expect(needlesslyNew(before, after, touched)).toEqual([]);
-          touched.clear();
+          expect(findNeedlessCopies(before, after, changedIds)).toEqual([]);
+          changedIds.clear();
           before = after;
           text = JSON.stringify(after);
         }
@@ -537,19 +547,19 @@ describe("for every cut", () => {
     );
   });
 
-  test("events are not changed either", () => {
+  test("reducing does not change the events", () => {
     const frozen = sampleLog.map((event) => deepFreeze(structuredClone(event)));
-    expect(reduce(emptyTree, frozen)).toEqual(whole);
+    expect(reduce(emptyTree, frozen)).toEqual(finalTree);
   });
 });
 
-test("only the path to what was touched is new", () => {
-  const before = next(reduce(emptyTree, sampleLog.slice(0, -1)), {
+test("reducing copies only the objects that contain the change", () => {
+  const before = applyBodies(reduce(emptyTree, sampleLog.slice(0, -1)), {
     type: "task.output_item.added",
     output_index: 5,
     item: { type: "message", id: "msg_3", role: "assistant", block_list: [] },
   });
-  const after = next(before, {
+  const after = applyBodies(before, {
     type: "task.text.done",
     item_id: "msg_3",
     output_index: 5,
@@ -558,35 +568,39 @@ test("only the path to what was touched is new", () => {
   });
   expect(after.tasks["call_1"]).toBe(before.tasks["call_1"]);
   expect(
-    rootOf(after)
+    getRoot(after)
       .output.slice(0, 5)
-      .every((item, i) => item === rootOf(before).output[i]),
+      .every((item, i) => item === getRoot(before).output[i]),
   ).toBe(true);
-  expect(rootOf(after).output[5]).not.toBe(rootOf(before).output[5]);
+  expect(getRoot(after).output[5]).not.toBe(getRoot(before).output[5]);
   expect(after.references).toBe(before.references);
   expect(after.approvals).toBe(before.approvals);
 });
 
-test("an item that closes keeps the blocks that its last event repeats", () => {
-  const closes = sampleLog.findLastIndex((event) => event.type === "task.output_item.done");
-  const before = reduce(emptyTree, sampleLog.slice(0, closes));
-  const after = reduce(before, sampleLog.slice(closes, closes + 1));
-  const [open, done] = [before, after].map((tree) => rootOf(tree).output[4]);
+test("closing an item keeps the same block objects", () => {
+  const closingIndex = sampleLog.findLastIndex((event) => event.type === "task.output_item.done");
+  const before = reduce(emptyTree, sampleLog.slice(0, closingIndex));
+  const after = reduce(before, sampleLog.slice(closingIndex, closingIndex + 1));
+  const [open, done] = [before, after].map((tree) => getRoot(tree).output[4]);
   expect(open).toMatchObject({ status: "in_progress" });
   expect(done).toMatchObject({ status: "completed" });
-  expect(blocksOf(done)).toBe(blocksOf(open));
+  expect(getBlocks(done)).toBe(getBlocks(open));
 });
 
-function blocksOf(item: TaskState["output"][number] | undefined): unknown {
+function getBlocks(item: TaskState["output"][number] | undefined): unknown {
   return item?.type === "message" ? item.block_list : undefined;
 }
 
-/** What no event was about and is another object all the same. */
-function needlesslyNew(before: TaskTree, after: TaskTree, touched: ReadonlySet<string>): string[] {
+/** Returns the ids of tasks and items that were copied although no event changed them. */
+function findNeedlessCopies(
+  before: TaskTree,
+  after: TaskTree,
+  changedIds: ReadonlySet<string>,
+): string[] {
   return Object.entries(before.tasks).flatMap(([id, task]) => [
-    ...(touched.has(id) || after.tasks[id] === task ? [] : [id]),
+    ...(changedIds.has(id) || after.tasks[id] === task ? [] : [id]),
     ...task.output.flatMap((item, index) =>
-      touched.has(`${id} ${index}`) || after.tasks[id]?.output[index] === item ? [] : [item.id],
+      changedIds.has(`${id} ${index}`) || after.tasks[id]?.output[index] === item ? [] : [item.id],
     ),
   ]);
 }
@@ -599,15 +613,15 @@ function deepFreeze<T>(value: T): T {
   return value;
 }
 
-describe("a model that is asked again after a failure", () => {
+describe("a failed model request that will be repeated", () => {
   const failed: TaskEventBody = {
     type: "task.warning",
-    code: "model_asked_again",
+    code: "model_retry_scheduled",
     message: "connection refused",
     retry_in_ms: 500,
     attempt: 2,
   };
-  const created = next(emptyTree, { type: "task.created", task: info() });
+  const created = applyBodies(emptyTree, { type: "task.created", task: createTaskInfo() });
   const waiting = reduce(created, [
     { ...failed, task_id: "task_1", sequence_number: 1, ts: "2026-01-01T00:00:00.000Z" },
   ]);
@@ -618,31 +632,34 @@ describe("a model that is asked again after a failure", () => {
     failed_at: "2026-01-01T00:00:00.000Z",
   };
 
-  test("is in the state, in the view and in a snapshot: attempt, cause and wait", () => {
-    expect(rootOf(waiting).retry).toEqual(retry);
-    expect(taskView(waiting).retry).toEqual(retry);
-    expect(rootOf(treeOf(snapshotOf(waiting))).retry).toEqual(retry);
+  test("is part of the state, the view and snapshots, with its attempt, cause and wait", () => {
+    expect(getRoot(waiting).retry).toEqual(retry);
+    expect(buildTaskView(waiting).retry).toEqual(retry);
+    expect(getRoot(snapshotToTree(createSnapshot(waiting))).retry).toEqual(retry);
   });
 
-  test("is still there while it is asked, and replaced by the next failure", () => {
-    const asked = next(waiting, { type: "task.round.started", round: 1, model: "m" });
-    expect(rootOf(asked).retry).toEqual(retry);
-    expect(rootOf(next(asked, { ...failed, attempt: 3 })).retry?.attempt).toBe(3);
+  test("stays while the request is repeated, and is replaced by the next failure", () => {
+    const repeated = applyBodies(waiting, { type: "task.round.started", round: 1, model: "m" });
+    expect(getRoot(repeated).retry).toEqual(retry);
+    expect(getRoot(applyBodies(repeated, { ...failed, attempt: 3 })).retry?.attempt).toBe(3);
   });
 
   test.each<[string, TaskEventBody]>([
     [
-      "says something",
+      "the model sends output",
       {
         type: "task.output_item.added",
         output_index: 0,
         item: { type: "message", id: "msg_1", role: "assistant", block_list: [] },
       },
     ],
-    ["is done", { type: "task.round.done", round: 1, finish_reason: "stop", usage: usage(1) }],
-    ["tells how far it is", { type: "task.round.progress", round: 1, message: "drawing" }],
     [
-      "is given up",
+      "the round is done",
+      { type: "task.round.done", round: 1, finish_reason: "stop", usage: usage(1) },
+    ],
+    ["the model reports progress", { type: "task.round.progress", round: 1, message: "drawing" }],
+    [
+      "the task fails",
       {
         type: "task.failed",
         error: { code: "x", message: "y", retryable: true },
@@ -650,64 +667,81 @@ describe("a model that is asked again after a failure", () => {
         state_hash: "",
       },
     ],
-    ["is asked by another process", { type: "task.working", recovered: true, epoch: 1 }],
-  ])("is gone as soon as it %s", (_what, event) => {
-    expect(rootOf(next(waiting, event))).not.toHaveProperty("retry");
+    ["another process resumes the task", { type: "task.working", recovered: true, epoch: 1 }],
+  ])("is removed when %s", (_what, event) => {
+    expect(getRoot(applyBodies(waiting, event))).not.toHaveProperty("retry");
   });
 
-  test("leaves no trace of a warning that says nothing of a retry", () => {
-    const warned = next(created, { type: "task.warning", code: "reply_repaired", message: "1 x" });
-    expect(rootOf(warned)).not.toHaveProperty("retry");
+  test("is not set by other warnings", () => {
+    const warned = applyBodies(created, {
+      type: "task.warning",
+      code: "reply_repaired",
+      message: "1 x",
+    });
+    expect(getRoot(warned)).not.toHaveProperty("retry");
   });
 });
 
-describe("how long a task took", () => {
+describe("the model and waiting time of a task", () => {
   const at = (seconds: number, body: TaskEventBody) => ({
     ...body,
     ts: new Date(seconds * 1000).toISOString(),
   });
-  const asked = (seconds: number) =>
+  const roundStarted = (seconds: number) =>
     at(seconds, { type: "task.round.started", round: 1, model: "m" });
-  const answered = (seconds: number) =>
+  const roundDone = (seconds: number) =>
     at(seconds, { type: "task.round.done", round: 1, finish_reason: "stop", usage: usage(1) });
-  const waits = (seconds: number) =>
+  const waiting = (seconds: number) =>
     at(seconds, { type: "task.input_required", approval_ids: [], reason: "approval" });
-  const works = (seconds: number, more: object = {}) =>
+  const working = (seconds: number, more: object = {}) =>
     at(seconds, { type: "task.working", ...more });
-  const created = numbered([["task_1", { type: "task.created", task: info() }]]);
-  const after = (...bodies: TaskEventBody[]) => rootOf(next(reduce(emptyTree, created), ...bodies));
+  const created = numberEvents([["task_1", { type: "task.created", task: createTaskInfo() }]]);
+  const after = (...bodies: TaskEventBody[]) =>
+    getRoot(applyBodies(reduce(emptyTree, created), ...bodies));
 
-  test("is summed up over rounds and waits", () => {
-    const task = after(asked(1), answered(3), waits(4), works(9), asked(10), answered(11));
+  test("is the sum of all rounds and waits", () => {
+    const task = after(
+      roundStarted(1),
+      roundDone(3),
+      waiting(4),
+      working(9),
+      roundStarted(10),
+      roundDone(11),
+    );
     expect(task).toMatchObject({ model_ms: 3000, waited_ms: 5000 });
     expect(task.model_since).toBeNull();
     expect(task.waiting_since).toBeNull();
   });
 
-  test("goes on until the end of the task", () => {
-    expect(after(asked(1)).model_since).toBe("1970-01-01T00:00:01.000Z");
+  test("includes an open round or wait at the end of the task", () => {
+    expect(after(roundStarted(1)).model_since).toBe("1970-01-01T00:00:01.000Z");
     const end = at(4, { type: "task.completed", usage: usage(1), state_hash: "" });
-    const task = after(asked(1), end);
+    const task = after(roundStarted(1), end);
     expect(task).toMatchObject({ model_ms: 3000, ended_at: "1970-01-01T00:00:04.000Z" });
-    expect(after(waits(1), end)).toMatchObject({ waited_ms: 3000 });
+    expect(after(waiting(1), end)).toMatchObject({ waited_ms: 3000 });
   });
 
-  test("has nothing of the time in which no process was there", () => {
-    const recovered = works(100, { recovered: true, epoch: 1 });
-    expect(after(asked(1), recovered, asked(101), answered(102)).model_ms).toBe(1000);
+  test("does not include the time between the last event before a crash and the recovery", () => {
+    const recovered = working(100, { recovered: true, epoch: 1 });
+    expect(after(roundStarted(1), recovered, roundStarted(101), roundDone(102)).model_ms).toBe(
+      1000,
+    );
   });
 
-  test("is not known where events tell no time", () => {
-    const task = after({ type: "task.round.started", round: 1, model: "m" }, answered(3));
+  test("is absent if the events have no timestamps", () => {
+    const task = after({ type: "task.round.started", round: 1, model: "m" }, roundDone(3));
     expect(task).not.toHaveProperty("model_ms");
   });
 });
 
-test("equal warnings are counted, and why a run failed is forgotten with a refused result", () => {
-  const created = reduce(emptyTree, numbered([["task_1", { type: "task.created", task: info() }]]));
+test("equal warnings are counted, and the error of an execution is removed if its result is redacted", () => {
+  const created = reduce(
+    emptyTree,
+    numberEvents([["task_1", { type: "task.created", task: createTaskInfo() }]]),
+  );
   const warn = (message: string): TaskEventBody => ({ type: "task.warning", code: "c", message });
   const run = { call_id: "call_1", execution_id: "ex_1" };
-  const failed = next(
+  const failed = applyBodies(
     created,
     warn("one"),
     warn("two"),
@@ -726,7 +760,7 @@ test("equal warnings are counted, and why a run failed is forgotten with a refus
       approval: { approval_id: "a", kind: "result", call_id: "call_1", choices: [] },
     },
   );
-  expect(rootOf(failed)).toMatchObject({
+  expect(getRoot(failed)).toMatchObject({
     warnings: [
       { code: "c", message: "one", count: 2 },
       { code: "c", message: "two", count: 1 },
@@ -734,8 +768,8 @@ test("equal warnings are counted, and why a run failed is forgotten with a refus
     executions: [{ outcome: "failed", error: "why" }],
   });
   const decide = (decision: "approve" | "redact") =>
-    rootOf(
-      next(failed, {
+    getRoot(
+      applyBodies(failed, {
         type: "task.approval.resolved",
         approval_id: "a",
         decision,

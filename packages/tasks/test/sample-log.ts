@@ -1,7 +1,7 @@
 import type { TaskEvent, TaskEventBody, TaskInfo } from "@deltawire/tasks";
 
-/** Bodies of events, numbered: `[task id, body]` in the order in which they were written. */
-export function numbered(bodies: readonly (readonly [string, TaskEventBody])[]): TaskEvent[] {
+/** Builds events with consecutive sequence numbers from `[task id, body]` pairs. */
+export function numberEvents(bodies: readonly (readonly [string, TaskEventBody])[]): TaskEvent[] {
   return bodies.map(([task_id, body], sequence_number) => ({ ...body, task_id, sequence_number }));
 }
 
@@ -11,7 +11,7 @@ export const usage = (total: number) => ({
   total_tokens: total,
 });
 
-export function info(more: Partial<TaskInfo> = {}): TaskInfo {
+export function createTaskInfo(more: Partial<TaskInfo> = {}): TaskInfo {
   return {
     root_task_id: "task_1",
     attempt: 1,
@@ -30,11 +30,11 @@ const root = (body: TaskEventBody) => ["task_1", body] as const;
 const child = (body: TaskEventBody) => ["call_1", body] as const;
 
 /**
- * A run with one of each: raw and summarized reasoning, a call that was approved, a sub-agent with a tool of its own, a
- * picture in two steps, a retracted answer, a word of the user, and a message with a reference.
+ * A run with raw and summarized reasoning, an approved call, a sub-agent with a tool, an image with a preview, a retracted
+ * answer, a user input, and a message with a reference.
  */
-export const sampleLog: readonly TaskEvent[] = numbered([
-  root({ type: "task.created", task: info() }),
+export const sampleLog: readonly TaskEvent[] = numberEvents([
+  root({ type: "task.created", task: createTaskInfo() }),
   root({ type: "task.working" }),
   root({ type: "task.round.started", round: 1, model: "m" }),
   root({
@@ -164,7 +164,12 @@ export const sampleLog: readonly TaskEvent[] = numbered([
   }),
   child({
     type: "task.created",
-    task: info({ parent_task_id: "task_1", parent_call_id: "call_1", depth: 1, agent: "W" }),
+    task: createTaskInfo({
+      parent_task_id: "task_1",
+      parent_call_id: "call_1",
+      depth: 1,
+      agent: "W",
+    }),
   }),
   child({ type: "task.working" }),
   child({ type: "task.round.started", round: 1, model: "m" }),

@@ -2,41 +2,41 @@ import {
   createTaskStore,
   emptyTree,
   reduce,
-  snapshotOf,
-  type Cursor,
+  createSnapshot,
+  type TaskCursor,
   type StreamEvent,
-  type StreamHandlers,
+  type TaskStreamHandlers,
   type TaskEvent,
-  type TaskStoreClient,
+  type TaskStore,
 } from "@deltawire/tasks";
 import { Clock } from "./clock.ts";
 import { sampleLog } from "./sample-log.ts";
 
 export type Frame = TaskEvent | StreamEvent;
 
-export interface Opening {
-  readonly cursor: Cursor;
-  readonly handlers: StreamHandlers;
+export interface FakeConnection {
+  readonly cursor: TaskCursor;
+  readonly handlers: TaskStreamHandlers;
   isClosed: boolean;
 }
 
-/** A store with a clock that is turned by hand and connections on which a test says what comes. */
-export class Script {
-  readonly openings: Opening[] = [];
-  readonly store: TaskStoreClient;
-  /** What is done when a connection is opened; nothing unless a test says so. */
-  onConnect: (opening: Opening) => void = () => {};
+/** A task store with a fake clock, and fake connections on which the test sends the events. */
+export class ScriptedStore {
+  readonly connections: FakeConnection[] = [];
+  readonly store: TaskStore;
+  /** Called when a connection is opened. Does nothing by default. */
+  onConnect: (connection: FakeConnection) => void = () => {};
   readonly #clock = new Clock();
 
   constructor(random?: () => number) {
     this.store = createTaskStore({
       ...(random && { random }),
-      schedule: (ms, run) => this.later(ms, run),
+      schedule: (ms, run) => this.schedule(ms, run),
       connect: (cursor, handlers) => {
-        const opening = { cursor, handlers, isClosed: false };
-        this.openings.push(opening);
-        this.onConnect(opening);
-        return { close: () => void (opening.isClosed = true) };
+        const connection = { cursor, handlers, isClosed: false };
+        this.connections.push(connection);
+        this.onConnect(connection);
+        return { close: () => void (connection.isClosed = true) };
       },
     });
   }
@@ -45,39 +45,39 @@ export class Script {
     return this.#clock.now;
   }
 
-  get timers(): number {
-    return this.#clock.timers;
+  get timerCount(): number {
+    return this.#clock.timerCount;
   }
 
-  get last(): Opening {
-    const last = this.openings.at(-1);
-    if (last === undefined) throw new Error("nothing was opened");
+  get lastConnection(): FakeConnection {
+    const last = this.connections.at(-1);
+    if (last === undefined) throw new Error("no connection was opened");
     return last;
   }
 
   /** The cursors of all connections so far. */
   get cursors(): (number | undefined)[] {
-    return this.openings.map(({ cursor }) => cursor.after);
+    return this.connections.map(({ cursor }) => cursor.after);
   }
 
-  later(ms: number, run: () => void): () => void {
+  schedule(ms: number, run: () => void): () => void {
     return this.#clock.schedule(ms, run);
   }
 
-  pass(ms = 0): void {
-    this.#clock.pass(ms);
+  advance(ms = 0): void {
+    this.#clock.advance(ms);
   }
 
-  /** On the last connection, and flushed. */
+  /** Sends events on the last connection and flushes the store. */
   send(...frames: Frame[]): void {
-    const { handlers } = this.last;
-    for (const frame of frames) handlers.event(frame);
-    this.pass();
+    const { handlers } = this.lastConnection;
+    for (const frame of frames) handlers.onEvent(frame);
+    this.advance();
   }
 }
 
-export function opened(
-  more: Partial<Extract<StreamEvent, { type: "task.stream.opened" }>> = {},
+export function createOpenedEvent(
+  fields: Partial<Extract<StreamEvent, { type: "task.stream.opened" }>> = {},
 ): StreamEvent {
   return {
     type: "task.stream.opened",
@@ -87,20 +87,20 @@ export function opened(
     oldest: 0,
     heartbeat_ms: 1000,
     index_unit: "utf16",
-    ...more,
+    ...fields,
   };
 }
 
 export const heartbeat: StreamEvent = { type: "task.heartbeat", task_id: "task_1", head: 0 };
 
-export function snapshotAfter(count: number, log = sampleLog): StreamEvent {
-  const snapshot = snapshotOf(reduce(emptyTree, log.slice(0, count)));
+export function createSnapshotEvent(count: number, log = sampleLog): StreamEvent {
+  const snapshot = createSnapshot(reduce(emptyTree, log.slice(0, count)));
   return { type: "task.snapshot", task_id: "task_1", ...JSON.parse(JSON.stringify(snapshot)) };
 }
 
-/** What a server sends to someone with that cursor. */
-export function answer({ after }: Cursor, log = sampleLog): Frame[] {
-  const start = opened({ head: log.length - 1 });
-  if (after === undefined) return [start, snapshotAfter(log.length, log)];
+/** Returns the events that a server sends to a client with this cursor. */
+export function createServerFrames({ after }: TaskCursor, log = sampleLog): Frame[] {
+  const start = createOpenedEvent({ head: log.length - 1 });
+  if (after === undefined) return [start, createSnapshotEvent(log.length, log)];
   return [start, ...log.slice(after + 1)];
 }

@@ -1,9 +1,13 @@
-import { argumentsHash, TreeWriter, type TaskEvent, type TaskWriter } from "@deltawire/tasks";
+import { hashArguments, TreeWriter, type TaskEvent, type TaskWriter } from "@deltawire/tasks";
 
 export const usage = { input_tokens: 10, output_tokens: 5, total_tokens: 15 };
 
-/** A writer whose events are at hand, with ids that are the same every time. */
-export function recorder(): { events: TaskEvent[]; tree: TreeWriter; root: TaskWriter } {
+/** Creates a writer that records its events and generates deterministic ids. */
+export function createRecordingWriter(): {
+  events: TaskEvent[];
+  tree: TreeWriter;
+  root: TaskWriter;
+} {
   const events: TaskEvent[] = [];
   let ids = 0;
   const tree = new TreeWriter({
@@ -24,20 +28,20 @@ export function recorder(): { events: TaskEvent[]; tree: TreeWriter; root: TaskW
 }
 
 /**
- * A task with nearly everything: reasoning, a call that a person allows, a sub-agent whose call a person allows too, a
- * word of the user meanwhile, half an answer that is taken back, and an answer with a citation and a picture.
+ * Writes a task with reasoning, an approved call, a sub-agent with an approved call, a user input, a retracted partial answer, and an
+ * answer with a citation and an image. `asks`: the indexes of the events at which the task waits for a user.
  */
-export function scriptedTask(): { events: TaskEvent[]; asks: number[] } {
-  const { events, tree, root } = recorder();
+export function createScriptedTask(): { events: TaskEvent[]; asks: number[] } {
+  const { events, tree, root } = createRecordingWriter();
   const asks: number[] = [];
 
   root.roundStarted(1, "m");
-  const thought = root.reasoning();
-  thought.summaryDelta("Thinking about ");
-  thought.summaryDelta("the weather.");
-  thought.summaryDone();
-  thought.summaryDelta("Asking.");
-  thought.done();
+  const reasoning = root.reasoning();
+  reasoning.summaryDelta("Thinking about ");
+  reasoning.summaryDelta("the weather.");
+  reasoning.summaryDone();
+  reasoning.summaryDelta("Asking.");
+  reasoning.done();
   const weather = root.toolCall("call_w", "get_weather");
   for (const piece of ['{"loc', 'ation":', '"Paris"}']) weather.argumentsDelta(piece);
   weather.done('{"location":"Paris"}');
@@ -62,7 +66,7 @@ export function scriptedTask(): { events: TaskEvent[]; asks: number[] } {
   });
 
   root.update(help.itemId, { status: "executing", child_task_ids: ["call_h"] });
-  const helped = root.toolResult("call_h");
+  const helpResult = root.toolResult("call_h");
   const child = tree.create("call_h", {
     root_task_id: "task_1",
     parent_task_id: "task_1",
@@ -86,13 +90,13 @@ export function scriptedTask(): { events: TaskEvent[]; asks: number[] } {
     result.block({ type: "text", text: "north" }),
   );
   child.roundStarted(2, "m");
-  const said = child.message();
-  said.delta("Go ");
-  said.delta("north.");
-  said.done();
+  const childMessage = child.message();
+  childMessage.delta("Go ");
+  childMessage.delta("north.");
+  childMessage.done();
   child.roundDone(2, "stop", usage);
   child.completed(usage);
-  helped.done({ blocks: false });
+  helpResult.done({ omitBlocks: true });
   root.update(help.itemId, { status: "completed", outcome: "completed" });
 
   root.inputAdded(
@@ -100,12 +104,12 @@ export function scriptedTask(): { events: TaskEvent[]; asks: number[] } {
     "steer",
   );
   root.roundStarted(2, "m");
-  const second = root.reasoning();
-  second.summaryDelta("Now the answer.");
-  second.done();
-  const half = root.message();
-  half.delta("It is su");
-  root.retract(half.itemId, "the model was cut off");
+  const secondReasoning = root.reasoning();
+  secondReasoning.summaryDelta("Now the answer.");
+  secondReasoning.done();
+  const cutMessage = root.message();
+  cutMessage.delta("It is su");
+  root.retract(cutMessage.itemId, "the model was cut off");
   root.warning("retry", "asked again", { attempt: 2 });
   const message = root.message();
   message.delta("Sonnig [^");
@@ -124,7 +128,7 @@ function ask(task: TaskWriter, item: string, approval: string, call: string, arg
     approval_id: approval,
     kind: "call",
     call_id: call,
-    args_hash: argumentsHash(args),
+    args_hash: hashArguments(args),
     choices: ["approve", "deny", "abort"],
     question: `Run ${call}?`,
   });
@@ -150,7 +154,7 @@ function run(
     call_id: call,
     execution_id: execution,
     attempt: 1,
-    args_hash: argumentsHash(args),
+    args_hash: hashArguments(args),
     effect: "pure",
     idempotency_key: call,
   });

@@ -3,236 +3,245 @@ import {
   createTaskStore,
   emptyTree,
   reduce,
-  taskView,
+  buildTaskView,
   type TaskEvent,
   type TaskEventBody,
 } from "@deltawire/tasks";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { sampleLog } from "./sample-log.ts";
-import { answer, heartbeat, opened, Script, snapshotAfter } from "./scripted-stream.ts";
+import {
+  createServerFrames,
+  heartbeat,
+  createOpenedEvent,
+  ScriptedStore,
+  createSnapshotEvent,
+} from "./scripted-stream.ts";
 
-const whole = reduce(emptyTree, sampleLog);
-const after = (count: number) => reduce(emptyTree, sampleLog.slice(0, count));
-const event = (index: number) => sampleLog[index] as TaskEvent;
+const finalTree = reduce(emptyTree, sampleLog);
+const reduceFirst = (count: number) => reduce(emptyTree, sampleLog.slice(0, count));
+const getEvent = (index: number) => sampleLog[index] as TaskEvent;
 
-/** A script that follows the sample task and has its first events. */
-function following(count: number, options = {}): Script {
-  const script = new Script();
+/** Creates a store that follows the sample task and has received its first events. */
+function followSample(count: number, options = {}): ScriptedStore {
+  const script = new ScriptedStore();
   script.store.follow("task_1", { after: -1, ...options });
-  script.send(opened(), ...sampleLog.slice(0, count));
+  script.send(createOpenedEvent(), ...sampleLog.slice(0, count));
   return script;
 }
 
-describe("following", () => {
-  test("a task from its first event to its last", () => {
-    const script = new Script();
+describe("a store that follows", () => {
+  test("a task applies its events from the first to the last", () => {
+    const script = new ScriptedStore();
     const { store } = script;
     expect(store.connection("task_1")).toBeUndefined();
     store.follow("task_1", { after: -1 });
     expect(store.connection("task_1")).toEqual({ state: "connecting" });
-    script.send(opened());
+    script.send(createOpenedEvent());
     expect(store.connection("task_1")).toEqual({ state: "live" });
     expect(store.tree("task_1")).toBeUndefined();
     script.send(...sampleLog.slice(0, 30));
-    expect(store.tree("task_1")).toEqual(after(30));
-    expect(store.view("task_1")).toEqual(taskView(after(30)));
+    expect(store.tree("task_1")).toEqual(reduceFirst(30));
+    expect(store.view("task_1")).toEqual(buildTaskView(reduceFirst(30)));
     script.send(...sampleLog.slice(30));
-    expect(store.view("task_1")).toEqual(taskView(whole));
+    expect(store.view("task_1")).toEqual(buildTaskView(finalTree));
     expect(store.view("task_1")).toBe(store.view("task_1"));
     expect(store.connection("task_1")).toEqual({ state: "ended", reason: "completed" });
-    expect(script.last.isClosed).toBe(true);
-    expect(script.timers).toBe(0);
+    expect(script.lastConnection.isClosed).toBe(true);
+    expect(script.timerCount).toBe(0);
     expect(script.cursors).toEqual([-1]);
   });
 
-  test("without a cursor the server begins with a snapshot, and events go on after it", () => {
-    const script = new Script();
+  test("a task without a cursor accepts a snapshot followed by events", () => {
+    const script = new ScriptedStore();
     script.store.follow("task_1");
-    script.send(opened(), snapshotAfter(40), ...sampleLog.slice(40));
+    script.send(createOpenedEvent(), createSnapshotEvent(40), ...sampleLog.slice(40));
     expect(script.cursors).toEqual([undefined]);
-    expect(script.store.tree("task_1")).toEqual(whole);
+    expect(script.store.tree("task_1")).toEqual(finalTree);
   });
 
-  test("a server that begins with event 0 where nobody asked for a number is understood too", () => {
-    const script = new Script();
+  test("a task without a cursor accepts a server that starts with event 0", () => {
+    const script = new ScriptedStore();
     script.store.follow("task_1");
-    script.send(opened(), ...sampleLog);
-    expect(script.store.tree("task_1")).toEqual(whole);
+    script.send(createOpenedEvent(), ...sampleLog);
+    expect(script.store.tree("task_1")).toEqual(finalTree);
   });
 
-  test("a snapshot of a task that is over ends it", () => {
-    const script = new Script();
+  test("a finished task closes the connection after the snapshot", () => {
+    const script = new ScriptedStore();
     script.store.follow("task_1");
-    script.send(opened(), snapshotAfter(sampleLog.length));
+    script.send(createOpenedEvent(), createSnapshotEvent(sampleLog.length));
     expect(script.store.connection("task_1")).toEqual({ state: "ended", reason: "completed" });
-    expect(script.timers).toBe(0);
+    expect(script.timerCount).toBe(0);
   });
 
-  test("the end of a sub-agent is not the end", () => {
+  test("a task keeps the connection at the end of a sub-agent", () => {
     const childEnds = sampleLog.findIndex(({ type }) => type === "task.completed");
-    expect(event(childEnds).task_id).toBe("call_1");
-    const script = following(childEnds + 1);
+    expect(getEvent(childEnds).task_id).toBe("call_1");
+    const script = followSample(childEnds + 1);
     expect(script.store.connection("task_1")).toEqual({ state: "live" });
   });
 
-  test("what a page knows already is not asked for again", () => {
-    const script = new Script();
-    script.store.follow("task_1", { from: after(30) });
-    expect(script.store.tree("task_1")).toEqual(after(30));
+  test("a task from a known state requests only later events", () => {
+    const script = new ScriptedStore();
+    script.store.follow("task_1", { from: reduceFirst(30) });
+    expect(script.store.tree("task_1")).toEqual(reduceFirst(30));
     expect(script.cursors).toEqual([29]);
-    script.send(opened(), ...sampleLog.slice(30));
-    expect(script.store.tree("task_1")).toEqual(whole);
+    script.send(createOpenedEvent(), ...sampleLog.slice(30));
+    expect(script.store.tree("task_1")).toEqual(finalTree);
   });
 
-  test("a page that knows the end already asks for nothing", () => {
-    const script = new Script();
-    script.store.follow("task_1", { from: whole });
-    script.pass();
-    expect(script.openings).toEqual([]);
+  test("a task from its final state opens no connection", () => {
+    const script = new ScriptedStore();
+    script.store.follow("task_1", { from: finalTree });
+    script.advance();
+    expect(script.connections).toEqual([]);
     expect(script.store.connection("task_1")).toEqual({ state: "ended", reason: "completed" });
   });
 
-  test("several tasks are followed each on its own, and twice is once", () => {
-    const script = new Script();
+  test("several tasks opens one connection for each", () => {
+    const script = new ScriptedStore();
     for (const id of ["task_1", "task_2", "task_1"]) script.store.follow(id, { after: -1 });
-    expect(script.openings.map(({ cursor }) => cursor.task_id)).toEqual(["task_1", "task_2"]);
-    script.openings[0]?.handlers.closed();
-    script.send(opened({ task_id: "task_2" }));
+    expect(script.connections.map(({ cursor }) => cursor.task_id)).toEqual(["task_1", "task_2"]);
+    script.connections[0]?.handlers.onClosed();
+    script.send(createOpenedEvent({ task_id: "task_2" }));
     expect(script.store.connection("task_1")?.state).toBe("waiting");
     expect(script.store.connection("task_2")?.state).toBe("live");
   });
 
-  test("words of the connection that are not known yet, or tell how far it is, are passed over", () => {
-    const script = following(5);
+  test("a task ignores progress reports and unknown connection events", () => {
+    const script = followSample(5);
     script.send({ type: "task.round.progress", task_id: "task_1", round: 0, message: "half" });
     script.send({ type: "task.stream.weather", task_id: "task_1" } as never);
-    script.send(event(5));
-    expect(script.store.tree("task_1")).toEqual(after(6));
-    expect(script.openings).toHaveLength(1);
+    script.send(getEvent(5));
+    expect(script.store.tree("task_1")).toEqual(reduceFirst(6));
+    expect(script.connections).toHaveLength(1);
   });
 });
 
-describe("cut connections", () => {
-  test("the end of a connection is not the end of the task: it goes on after the last number", () => {
-    const script = following(20);
-    script.last.handlers.closed("reset by peer");
-    script.pass();
+describe("a closed connection", () => {
+  test("is reopened after the last received event", () => {
+    const script = followSample(20);
+    script.lastConnection.handlers.onClosed("reset by peer");
+    script.advance();
     expect(script.store.connection("task_1")).toEqual({
       state: "waiting",
       reason: "reset by peer",
     });
-    expect(script.store.tree("task_1")).toEqual(after(20));
-    script.pass(200);
+    expect(script.store.tree("task_1")).toEqual(reduceFirst(20));
+    script.advance(200);
     expect(script.store.connection("task_1")?.state).toBe("connecting");
     expect(script.cursors).toEqual([-1, 19]);
-    script.send(...answer(script.last.cursor));
-    expect(script.store.tree("task_1")).toEqual(whole);
+    script.send(...createServerFrames(script.lastConnection.cursor));
+    expect(script.store.tree("task_1")).toEqual(finalTree);
   });
 
-  test("a connection that is cut after every event comes to the same state", () => {
+  test("after every single event results in the same state", () => {
     for (const start of [undefined, -1]) {
-      const script = new Script();
+      const script = new ScriptedStore();
       script.onConnect = ({ cursor, handlers }) => {
         const frames =
-          cursor.after === undefined ? [opened(), snapshotAfter(1)] : answer(cursor).slice(0, 2);
-        script.later(1, () => {
-          for (const frame of frames) handlers.event(frame);
-          handlers.closed();
+          cursor.after === undefined
+            ? [createOpenedEvent(), createSnapshotEvent(1)]
+            : createServerFrames(cursor).slice(0, 2);
+        script.schedule(1, () => {
+          for (const frame of frames) handlers.onEvent(frame);
+          handlers.onClosed();
         });
       };
       script.store.follow("task_1", start === undefined ? {} : { after: start });
-      script.pass(sampleLog.length * 250);
-      expect(script.store.tree("task_1")).toEqual(whole);
+      script.advance(sampleLog.length * 250);
+      expect(script.store.tree("task_1")).toEqual(finalTree);
       expect(script.store.connection("task_1")?.state).toBe("ended");
-      expect(script.openings).toHaveLength(sampleLog.length);
+      expect(script.connections).toHaveLength(sampleLog.length);
     }
   });
 
-  test("cuts anywhere, doubled and joined events and snapshots come to the same state", () => {
+  test("after any event, with duplicated and coalesced events and snapshots, results in the same state", () => {
     const connection = fc.record({
       frames: fc.integer({ min: 0, max: 30 }),
-      doubled: fc.integer({ min: 0, max: 5 }),
-      joined: fc.boolean(),
+      duplicated: fc.integer({ min: 0, max: 5 }),
+      coalesced: fc.boolean(),
       snapshot: fc.boolean(),
     });
     fc.assert(
       fc.property(fc.array(connection, { maxLength: 12 }), (connections) => {
-        const script = new Script();
-        const plan = connections.values();
+        const script = new ScriptedStore();
+        const connectionPlans = connections.values();
         script.onConnect = ({ cursor, handlers }) => {
-          const step = plan.next().value;
-          script.later(1, () => {
+          const step = connectionPlans.next().value;
+          script.schedule(1, () => {
             if (step === undefined) {
-              for (const frame of answer(cursor)) handlers.event(frame);
+              for (const frame of createServerFrames(cursor)) handlers.onEvent(frame);
               return;
             }
-            const known = cursor.after ?? -1;
-            const at = Math.max(known + 1, 1);
-            const start = step.snapshot || cursor.after === undefined ? [snapshotAfter(at)] : [];
-            const from = start.length > 0 ? at : Math.max(0, known + 1 - step.doubled);
+            const unchangedItem = cursor.after ?? -1;
+            const at = Math.max(unchangedItem + 1, 1);
+            const start =
+              step.snapshot || cursor.after === undefined ? [createSnapshotEvent(at)] : [];
+            const from = start.length > 0 ? at : Math.max(0, unchangedItem + 1 - step.duplicated);
             const rest = sampleLog.slice(from);
-            const events = step.joined && step.doubled === 0 ? coalesce(rest) : rest;
-            for (const frame of [opened(), ...start, ...events].slice(0, step.frames))
-              handlers.event(frame);
-            handlers.closed();
+            const events = step.coalesced && step.duplicated === 0 ? coalesce(rest) : rest;
+            for (const frame of [createOpenedEvent(), ...start, ...events].slice(0, step.frames))
+              handlers.onEvent(frame);
+            handlers.onClosed();
           });
         };
         script.store.follow("task_1");
-        script.pass(600_000);
-        expect(script.store.tree("task_1")).toEqual(whole);
+        script.advance(600_000);
+        expect(script.store.tree("task_1")).toEqual(finalTree);
         expect(script.store.connection("task_1")?.state).toBe("ended");
-        expect(script.timers).toBe(0);
+        expect(script.timerCount).toBe(0);
       }),
     );
   });
 
-  test("waits grow to ten seconds, and begin again when something new came", () => {
-    const script = new Script();
+  test("is retried with a backoff of up to ten seconds, which is reset by a new event", () => {
+    const script = new ScriptedStore();
     const waits: number[] = [];
     let closedAt = 0;
     script.onConnect = ({ handlers }) => {
       waits.push(script.now - closedAt);
       closedAt = script.now;
-      handlers.event(opened());
-      handlers.closed();
+      handlers.onEvent(createOpenedEvent());
+      handlers.onClosed();
     };
     script.store.follow("task_1", { after: -1 });
-    script.pass(34_000);
+    script.advance(34_000);
     expect(waits).toEqual([0, 200, 400, 800, 1600, 3200, 6400, 10_000, 10_000]);
     script.onConnect = () => {};
-    script.pass(10_000);
-    script.send(opened(), event(0));
-    script.last.handlers.closed();
-    script.pass(199);
-    const count = script.openings.length;
-    script.pass(1);
-    expect(script.openings).toHaveLength(count + 1);
+    script.advance(10_000);
+    script.send(createOpenedEvent(), getEvent(0));
+    script.lastConnection.handlers.onClosed();
+    script.advance(199);
+    const count = script.connections.length;
+    script.advance(1);
+    expect(script.connections).toHaveLength(count + 1);
   });
 
-  test("a heartbeat is enough for a connection to count as a good one", () => {
-    const script = new Script();
+  test("is retried without backoff after a heartbeat", () => {
+    const script = new ScriptedStore();
     script.store.follow("task_1", { after: -1 });
     for (let time = 0; time < 4; time += 1) {
-      script.send(opened(), heartbeat);
-      script.last.handlers.closed();
-      script.pass(200);
+      script.send(createOpenedEvent(), heartbeat);
+      script.lastConnection.handlers.onClosed();
+      script.advance(200);
     }
-    expect(script.openings).toHaveLength(5);
+    expect(script.connections).toHaveLength(5);
   });
 
-  test("a page spreads its waits by the chance that it hands in", () => {
-    const script = new Script(() => 0);
+  test("is retried with jitter from the given random function", () => {
+    const script = new ScriptedStore(() => 0);
     script.store.follow("task_1");
-    script.last.handlers.closed();
-    script.pass(99);
-    expect(script.openings).toHaveLength(1);
-    script.pass(1);
-    expect(script.openings).toHaveLength(2);
+    script.lastConnection.handlers.onClosed();
+    script.advance(99);
+    expect(script.connections).toHaveLength(1);
+    script.advance(1);
+    expect(script.connections).toHaveLength(2);
   });
 
-  test("a connection that cannot even be opened is tried again", () => {
-    const script = new Script();
+  test("is retried if it could not be opened", () => {
+    const script = new ScriptedStore();
     script.onConnect = () => {
       throw new Error("no such address");
     };
@@ -242,147 +251,150 @@ describe("cut connections", () => {
       reason: "no such address",
     });
     script.onConnect = ({ cursor, handlers }) => {
-      for (const frame of answer(cursor)) handlers.event(frame);
+      for (const frame of createServerFrames(cursor)) handlers.onEvent(frame);
     };
-    script.pass(200);
-    expect(script.store.tree("task_1")).toEqual(whole);
-    expect(script.last.isClosed).toBe(true);
+    script.advance(200);
+    expect(script.store.tree("task_1")).toEqual(finalTree);
+    expect(script.lastConnection.isClosed).toBe(true);
   });
 
-  test("what an earlier connection still says is not heard", () => {
-    const script = following(10);
-    const [first] = script.openings;
-    first?.handlers.closed();
-    first?.handlers.event(event(10));
-    first?.handlers.refused("too late");
-    script.pass(200);
-    first?.handlers.closed();
-    script.send(opened());
-    expect(script.store.tree("task_1")).toEqual(after(10));
+  test("can no longer change the state", () => {
+    const script = followSample(10);
+    const [first] = script.connections;
+    first?.handlers.onClosed();
+    first?.handlers.onEvent(getEvent(10));
+    first?.handlers.onRejected("too late");
+    script.advance(200);
+    first?.handlers.onClosed();
+    script.send(createOpenedEvent());
+    expect(script.store.tree("task_1")).toEqual(reduceFirst(10));
     expect(script.store.connection("task_1")).toEqual({ state: "live" });
     expect(first?.isClosed).toBe(true);
   });
 });
 
-describe("starting again without a cursor", () => {
-  test("after a gap; what was known is shown until the snapshot has come", () => {
-    const script = following(10);
-    script.send(event(12));
+describe("the store asks for a snapshot", () => {
+  test("after a gap, and shows the known state until it arrives", () => {
+    const script = followSample(10);
+    script.send(getEvent(12));
     expect(script.store.connection("task_1")).toEqual({
       state: "waiting",
-      reason: "event 12 came after event 9",
+      reason: "event 12 follows event 9",
     });
-    expect(script.last.isClosed).toBe(true);
-    script.pass(200);
+    expect(script.lastConnection.isClosed).toBe(true);
+    script.advance(200);
     expect(script.cursors).toEqual([-1, undefined]);
-    expect(script.store.tree("task_1")).toEqual(after(10));
-    script.send(...answer(script.last.cursor));
-    expect(script.store.tree("task_1")).toEqual(whole);
+    expect(script.store.tree("task_1")).toEqual(reduceFirst(10));
+    script.send(...createServerFrames(script.lastConnection.cursor));
+    expect(script.store.tree("task_1")).toEqual(finalTree);
   });
 
-  test("for a cursor that nothing here belongs to", () => {
-    const script = new Script();
+  test("if it has a cursor but no state", () => {
+    const script = new ScriptedStore();
     script.store.follow("task_1", { after: 20 });
-    script.send(opened(), event(21));
-    script.pass(200);
+    script.send(createOpenedEvent(), getEvent(21));
+    script.advance(200);
     expect(script.cursors).toEqual([20, undefined]);
   });
 
-  test("after an event that cannot be read", () => {
-    const script = following(10);
-    script.send({ ...event(3), output_index: 1, item: null, sequence_number: 10 } as never);
+  test("after an event that cannot be applied", () => {
+    const script = followSample(10);
+    script.send({ ...getEvent(3), output_index: 1, item: null, sequence_number: 10 } as never);
     expect(script.store.connection("task_1")?.state).toBe("waiting");
-    script.pass(200);
+    script.advance(200);
     expect(script.cursors).toEqual([-1, undefined]);
   });
 
-  test("when the server asks for it: a snapshot follows on the same connection", () => {
-    const script = following(10);
+  test("unless the server sends one after task.resync_required", () => {
+    const script = followSample(10);
     script.send(
       { type: "task.resync_required", task_id: "task_1", reason: "slow", head: 50 },
-      snapshotAfter(51),
+      createSnapshotEvent(51),
       ...sampleLog.slice(51, 55),
     );
-    expect(script.store.tree("task_1")).toEqual(after(55));
-    expect(script.openings).toHaveLength(1);
+    expect(script.store.tree("task_1")).toEqual(reduceFirst(55));
+    expect(script.connections).toHaveLength(1);
   });
 
-  test("when the server asks for it and hangs up", () => {
-    const script = following(10);
+  test("if the server requires a resync and closes the connection", () => {
+    const script = followSample(10);
     script.send({ type: "task.resync_required", task_id: "task_1", reason: "slow", head: 50 });
-    script.last.handlers.closed();
-    script.pass(200);
+    script.lastConnection.handlers.onClosed();
+    script.advance(200);
     expect(script.cursors).toEqual([-1, undefined]);
   });
 
-  test("when the server asks for it and sends neither a snapshot nor the end", () => {
-    const script = following(10);
+  test("if the server requires a resync but does not send it", () => {
+    const script = followSample(10);
     script.send(
       { type: "task.resync_required", task_id: "task_1", reason: "slow", head: 50 },
-      event(10),
+      getEvent(10),
     );
-    script.pass(200);
+    script.advance(200);
     expect(script.cursors).toEqual([-1, undefined]);
-    expect(script.store.tree("task_1")).toEqual(after(10));
+    expect(script.store.tree("task_1")).toEqual(reduceFirst(10));
   });
 
-  test("a server that never sends what is due is not asked without end", () => {
-    const script = new Script();
+  test("with backoff if it never arrives", () => {
+    const script = new ScriptedStore();
     script.onConnect = ({ handlers }) => {
-      handlers.event(opened());
-      handlers.event(event(12));
+      handlers.onEvent(createOpenedEvent());
+      handlers.onEvent(getEvent(12));
     };
     script.store.follow("task_1");
-    script.pass(60_000);
-    expect(script.openings.length).toBeLessThan(15);
+    script.advance(60_000);
+    expect(script.connections.length).toBeLessThan(15);
   });
 });
 
-describe("a server that was taken up again after a crash", () => {
-  /** Follows, is cut with ten events, and comes back to what `more` says. */
-  function reopened(more: object, options = {}): Script {
-    const script = following(10, options);
-    script.last.handlers.closed();
-    script.pass(200);
-    script.send(opened(more));
-    script.pass(400);
+describe("a task that was resumed after a crash", () => {
+  /** Follows the sample task, loses the connection after ten events, and reconnects. `fields`: those of the opening event. */
+  function reconnect(fields: object, options = {}): ScriptedStore {
+    const script = followSample(10, options);
+    script.lastConnection.handlers.onClosed();
+    script.advance(200);
+    script.send(createOpenedEvent(fields));
+    script.advance(400);
     return script;
   }
 
-  test("before what was seen here: that is void", () => {
-    const script = reopened({ epoch: 1, recovered_at: 9 });
+  test("before the local head is followed from a new snapshot", () => {
+    const script = reconnect({ epoch: 1, recovered_at: 9 });
     expect(script.cursors).toEqual([-1, 9, undefined]);
-    const other: TaskEventBody[] = [{ type: "task.working", recovered: true, epoch: 1 }];
+    const recoveryEvents: TaskEventBody[] = [{ type: "task.working", recovered: true, epoch: 1 }];
     const log = [
       ...sampleLog.slice(0, 9),
-      ...other.map((body) => ({ ...body, task_id: "task_1", sequence_number: 9 })),
+      ...recoveryEvents.map((body) => ({ ...body, task_id: "task_1", sequence_number: 9 })),
     ];
-    script.send(opened({ epoch: 1, recovered_at: 9, head: 9 }), snapshotAfter(10, log));
+    script.send(
+      createOpenedEvent({ epoch: 1, recovered_at: 9, head: 9 }),
+      createSnapshotEvent(10, log),
+    );
     expect(script.store.tree("task_1")).toEqual(reduce(emptyTree, log));
-    script.last.handlers.closed();
-    script.pass(800);
-    script.send(opened({ epoch: 1, recovered_at: 9, head: 9 }));
+    script.lastConnection.handlers.onClosed();
+    script.advance(800);
+    script.send(createOpenedEvent({ epoch: 1, recovered_at: 9, head: 9 }));
     expect(script.cursors).toEqual([-1, 9, undefined, 9]);
     expect(script.store.connection("task_1")).toEqual({ state: "live" });
   });
 
-  test("after what was seen here: nothing is void", () => {
-    expect(reopened({ epoch: 1, recovered_at: 10 }).cursors).toEqual([-1, 9]);
+  test("after the local head is continued", () => {
+    expect(reconnect({ epoch: 1, recovered_at: 10 }).cursors).toEqual([-1, 9]);
   });
 
-  test("in an epoch that is known: nothing is void", () => {
-    const script = new Script();
+  test("in an epoch that is known from the opening event is continued", () => {
+    const script = new ScriptedStore();
     script.store.follow("task_1", { after: -1 });
-    script.send(opened({ epoch: 1, recovered_at: 5 }), ...sampleLog.slice(0, 10));
-    script.last.handlers.closed();
-    script.pass(200);
-    script.send(opened({ epoch: 1, recovered_at: 5 }));
-    script.pass(1000);
+    script.send(createOpenedEvent({ epoch: 1, recovered_at: 5 }), ...sampleLog.slice(0, 10));
+    script.lastConnection.handlers.onClosed();
+    script.advance(200);
+    script.send(createOpenedEvent({ epoch: 1, recovered_at: 5 }));
+    script.advance(1000);
     expect(script.cursors).toEqual([-1, 9]);
   });
 
-  test("in an epoch that its own events have told of: nothing is void", () => {
-    const script = following(5);
+  test("in an epoch that is known from its events is continued", () => {
+    const script = followSample(5);
     script.send({
       type: "task.working",
       recovered: true,
@@ -390,173 +402,173 @@ describe("a server that was taken up again after a crash", () => {
       task_id: "task_1",
       sequence_number: 5,
     });
-    script.last.handlers.closed();
-    script.pass(200);
-    script.send(opened({ epoch: 1, recovered_at: 5 }));
-    script.pass(1000);
+    script.lastConnection.handlers.onClosed();
+    script.advance(200);
+    script.send(createOpenedEvent({ epoch: 1, recovered_at: 5 }));
+    script.advance(1000);
     expect(script.cursors).toEqual([-1, 5]);
   });
 
-  test("twice since: where the first takeover began nobody can tell, so it is void", () => {
-    expect(reopened({ epoch: 2, recovered_at: 50 }).cursors).toEqual([-1, 9, undefined]);
+  test("twice is followed from a new snapshot, because the start of the first recovery is not known", () => {
+    expect(reconnect({ epoch: 2, recovered_at: 50 }).cursors).toEqual([-1, 9, undefined]);
   });
 
-  test("with a head below what was seen here: that is void", () => {
-    expect(reopened({ head: 8 }).cursors).toEqual([-1, 9, undefined]);
-    expect(reopened({ head: 9 }).cursors).toEqual([-1, 9]);
+  test("with a head before the local head is followed from a new snapshot", () => {
+    expect(reconnect({ head: 8 }).cursors).toEqual([-1, 9, undefined]);
+    expect(reconnect({ head: 9 }).cursors).toEqual([-1, 9]);
   });
 });
 
-describe("silence", () => {
-  test("of two and a half heartbeats is the end of the connection", () => {
-    const script = following(10);
-    script.pass(2499);
+describe("a time without data", () => {
+  test("of 2.5 heartbeats closes the connection", () => {
+    const script = followSample(10);
+    script.advance(2499);
     expect(script.store.connection("task_1")).toEqual({ state: "live" });
-    script.pass(1);
+    script.advance(1);
     expect(script.store.connection("task_1")).toEqual({
       state: "waiting",
-      reason: "nothing was heard for 2500 ms",
+      reason: "no data for 2500 ms",
     });
-    expect(script.last.isClosed).toBe(true);
-    script.pass(200);
+    expect(script.lastConnection.isClosed).toBe(true);
+    script.advance(200);
     expect(script.cursors).toEqual([-1, 9]);
   });
 
-  test("is broken by heartbeats and by events", () => {
-    const script = following(10);
+  test("ends with heartbeats and events", () => {
+    const script = followSample(10);
     for (let beat = 0; beat < 20; beat += 1) {
-      script.pass(2000);
-      script.send(beat % 2 === 0 ? heartbeat : event(10 + (beat - 1) / 2));
+      script.advance(2000);
+      script.send(beat % 2 === 0 ? heartbeat : getEvent(10 + (beat - 1) / 2));
     }
-    expect(script.openings).toHaveLength(1);
-    expect(script.store.tree("task_1")).toEqual(after(20));
+    expect(script.connections).toHaveLength(1);
+    expect(script.store.tree("task_1")).toEqual(reduceFirst(20));
   });
 
-  test("of one task is not broken by the words of another", () => {
-    const script = following(10);
+  test("on the connection of one task does not end with events of another", () => {
+    const script = followSample(10);
     script.store.follow("task_2");
     for (let beat = 0; beat < 4; beat += 1) {
-      script.pass(600);
+      script.advance(600);
       script.send(heartbeat);
     }
-    script.pass(300);
+    script.advance(300);
     expect(script.store.connection("task_1")?.state).toBe("connecting");
-    expect(script.openings.map(({ cursor }) => cursor.task_id)).toEqual([
+    expect(script.connections.map(({ cursor }) => cursor.task_id)).toEqual([
       "task_1",
       "task_2",
       "task_1",
     ]);
   });
 
-  test("right after connecting is not borne for ever either", () => {
-    const script = new Script();
+  test("while connecting closes the connection after 37.5 seconds", () => {
+    const script = new ScriptedStore();
     script.store.follow("task_1");
-    script.pass(37_499);
+    script.advance(37_499);
     expect(script.store.connection("task_1")).toEqual({ state: "connecting" });
-    script.pass(1);
+    script.advance(1);
     expect(script.store.connection("task_1")?.state).toBe("waiting");
   });
 });
 
-describe("refusals", () => {
-  test("a major version that is not known is refused, with both versions named", () => {
+describe("a rejected connection", () => {
+  test("is the result of an unknown major version, and its reason names both versions", () => {
     for (const version of ["2.0", "0.9", "new"]) {
-      const script = new Script();
+      const script = new ScriptedStore();
       script.store.follow("task_1");
-      script.send(opened({ protocol_version: version }), snapshotAfter(10));
+      script.send(createOpenedEvent({ protocol_version: version }), createSnapshotEvent(10));
       expect(script.store.connection("task_1")).toEqual({
-        state: "refused",
-        reason: `the server speaks version ${version} of the task stream, this reader 1.0`,
+        state: "rejected",
+        reason: `the server uses version ${version} of the task stream, but this client supports 1.0`,
       });
       expect(script.store.tree("task_1")).toBeUndefined();
-      expect(script.last.isClosed).toBe(true);
-      expect(script.timers).toBe(0);
+      expect(script.lastConnection.isClosed).toBe(true);
+      expect(script.timerCount).toBe(0);
     }
   });
 
-  test("a minor version that is not known is read", () => {
-    const script = new Script();
+  test("is not the result of an unknown minor version", () => {
+    const script = new ScriptedStore();
     script.store.follow("task_1");
-    script.send(opened({ protocol_version: "1.7" }), snapshotAfter(10));
-    expect(script.store.tree("task_1")).toEqual(after(10));
+    script.send(createOpenedEvent({ protocol_version: "1.7" }), createSnapshotEvent(10));
+    expect(script.store.tree("task_1")).toEqual(reduceFirst(10));
   });
 
-  test("a task that is refused on a connection of many is not asked for again", () => {
-    const script = new Script();
+  test("of one task on a shared connection is not retried", () => {
+    const script = new ScriptedStore();
     script.store.follow("task_1");
-    const message = 'there is no task "task_1"';
+    const message = 'unknown task "task_1"';
     script.send({
-      type: "task.stream.refused",
+      type: "task.stream.rejected",
       task_id: "task_1",
       code: "task_not_found",
       message,
     });
-    script.pass(60_000);
-    expect(script.store.connection("task_1")).toEqual({ state: "refused", reason: message });
-    expect(script.openings).toHaveLength(1);
+    script.advance(60_000);
+    expect(script.store.connection("task_1")).toEqual({ state: "rejected", reason: message });
+    expect(script.connections).toHaveLength(1);
   });
 
-  test("what the server will never give is not asked for again, until someone says so", () => {
-    const script = new Script();
+  test("is only retried when the task is followed again", () => {
+    const script = new ScriptedStore();
     script.store.follow("task_1");
-    script.last.handlers.refused("there is no such task");
-    script.pass(60_000);
+    script.lastConnection.handlers.onRejected("there is no such task");
+    script.advance(60_000);
     expect(script.store.connection("task_1")).toEqual({
-      state: "refused",
+      state: "rejected",
       reason: "there is no such task",
     });
-    expect(script.openings).toHaveLength(1);
+    expect(script.connections).toHaveLength(1);
     script.store.unfollow("task_1");
     script.store.follow("task_1");
-    expect(script.openings).toHaveLength(2);
+    expect(script.connections).toHaveLength(2);
   });
 });
 
 describe("subscribers", () => {
-  /** Counts how often it was told. */
-  function counter() {
-    const told = () => void (told.times += 1);
-    told.times = 0;
-    return told;
+  /** Creates a listener that counts its calls. */
+  function createCountingListener() {
+    const listener = () => void (listener.calls += 1);
+    listener.calls = 0;
+    return listener;
   }
 
-  test("are told once for all that came before a flush", () => {
-    const script = following(3);
-    const told = counter();
-    script.store.subscribe("task_1", told);
-    for (const next of sampleLog.slice(3, 40)) script.last.handlers.event(next);
-    expect(told.times).toBe(0);
-    expect(script.store.tree("task_1")).toEqual(after(3));
-    script.pass();
-    expect(told.times).toBe(1);
-    expect(script.store.tree("task_1")).toEqual(after(40));
+  test("are notified once for all events before a flush", () => {
+    const script = followSample(3);
+    const listener = createCountingListener();
+    script.store.subscribe("task_1", listener);
+    for (const next of sampleLog.slice(3, 40)) script.lastConnection.handlers.onEvent(next);
+    expect(listener.calls).toBe(0);
+    expect(script.store.tree("task_1")).toEqual(reduceFirst(3));
+    script.advance();
+    expect(listener.calls).toBe(1);
+    expect(script.store.tree("task_1")).toEqual(reduceFirst(40));
   });
 
-  test("hear of the connection too, and nothing of heartbeats and doubled events", () => {
-    const script = new Script();
-    const told = counter();
-    script.store.subscribe("task_1", told);
+  test("are notified of connection changes, but not of heartbeats and duplicated events", () => {
+    const script = new ScriptedStore();
+    const listener = createCountingListener();
+    script.store.subscribe("task_1", listener);
     script.store.follow("task_1", { after: -1 });
-    script.pass();
-    expect(told.times).toBe(1);
-    script.send(opened());
-    expect(told.times).toBe(2);
-    script.send(event(0));
-    expect(told.times).toBe(3);
-    script.send(heartbeat, event(0), heartbeat);
-    expect(told.times).toBe(3);
-    script.last.handlers.closed();
-    script.pass();
-    expect(told.times).toBe(4);
+    script.advance();
+    expect(listener.calls).toBe(1);
+    script.send(createOpenedEvent());
+    expect(listener.calls).toBe(2);
+    script.send(getEvent(0));
+    expect(listener.calls).toBe(3);
+    script.send(heartbeat, getEvent(0), heartbeat);
+    expect(listener.calls).toBe(3);
+    script.lastConnection.handlers.onClosed();
+    script.advance();
+    expect(listener.calls).toBe(4);
   });
 
-  test("of an item are told when that item changed, and only then", () => {
-    const script = new Script();
+  test("of an item are notified only when that item changes", () => {
+    const script = new ScriptedStore();
     const items = ["rs_1", "fc_1", "fc_2", "fco_2", "msg_1", "msg_2"];
-    const told = new Map(items.map((id) => [id, counter()]));
-    for (const [id, tell] of told) script.store.subscribeItem("task_1", id, tell);
+    const listeners = new Map(items.map((id) => [id, createCountingListener()]));
+    for (const [id, listener] of listeners) script.store.subscribeItem("task_1", id, listener);
     script.store.follow("task_1", { after: -1 });
-    script.send(opened());
+    script.send(createOpenedEvent());
     const expected = new Map(items.map((id) => [id, 0]));
     for (const next of sampleLog) {
       const before = new Map(items.map((id) => [id, script.store.item("task_1", id)]));
@@ -565,7 +577,7 @@ describe("subscribers", () => {
         if (script.store.item("task_1", id) !== before.get(id))
           expected.set(id, (expected.get(id) ?? 0) + 1);
     }
-    expect(Object.fromEntries(items.map((id) => [id, told.get(id)?.times]))).toEqual(
+    expect(Object.fromEntries(items.map((id) => [id, listeners.get(id)?.calls]))).toEqual(
       Object.fromEntries(expected),
     );
     expect(expected.get("rs_1")).toBe(10);
@@ -575,80 +587,80 @@ describe("subscribers", () => {
     expect(script.store.item("task_1", "none")).toBeUndefined();
   });
 
-  test("of an item hear nothing of a snapshot that repeats it", () => {
-    const script = following(40);
-    const [known, open] = [counter(), counter()];
-    script.store.subscribeItem("task_1", "rs_1", known);
-    script.store.subscribeItem("task_1", "fco_2", open);
-    script.last.handlers.closed();
-    script.pass(200);
-    script.send(opened(), snapshotAfter(sampleLog.length));
-    expect(known.times).toBe(0);
-    expect(open.times).toBe(1);
+  test("of an item are not notified of a snapshot with the same item", () => {
+    const script = followSample(40);
+    const [unchangedItem, changedItem] = [createCountingListener(), createCountingListener()];
+    script.store.subscribeItem("task_1", "rs_1", unchangedItem);
+    script.store.subscribeItem("task_1", "fco_2", changedItem);
+    script.lastConnection.handlers.onClosed();
+    script.advance(200);
+    script.send(createOpenedEvent(), createSnapshotEvent(sampleLog.length));
+    expect(unchangedItem.calls).toBe(0);
+    expect(changedItem.calls).toBe(1);
   });
 
-  test("are not told when they have left, nor by a store that is closed", () => {
-    const script = following(3);
-    const [left, stayed] = [counter(), counter()];
-    const leave = script.store.subscribe("task_1", left);
-    script.store.subscribe("task_1", stayed);
-    leave();
-    script.send(event(3));
-    expect([left.times, stayed.times]).toEqual([0, 1]);
-    script.last.handlers.event(event(4));
+  test("are not notified after they unsubscribed or the store was closed", () => {
+    const script = followSample(3);
+    const [removed, remaining] = [createCountingListener(), createCountingListener()];
+    const unsubscribe = script.store.subscribe("task_1", removed);
+    script.store.subscribe("task_1", remaining);
+    unsubscribe();
+    script.send(getEvent(3));
+    expect([removed.calls, remaining.calls]).toEqual([0, 1]);
+    script.lastConnection.handlers.onEvent(getEvent(4));
     script.store.close();
-    script.pass(60_000);
-    expect(stayed.times).toBe(1);
+    script.advance(60_000);
+    expect(remaining.calls).toBe(1);
   });
 
-  test("may unfollow and close while they are told", () => {
-    const script = following(3);
-    const late = counter();
+  test("may close the store while they are notified", () => {
+    const script = followSample(3);
+    const laterListener = createCountingListener();
     script.store.subscribe("task_1", () => script.store.close());
-    script.store.subscribe("task_1", late);
-    script.send(event(3));
-    expect(late.times).toBe(0);
-    expect(script.timers).toBe(0);
+    script.store.subscribe("task_1", laterListener);
+    script.send(getEvent(3));
+    expect(laterListener.calls).toBe(0);
+    expect(script.timerCount).toBe(0);
   });
 
-  test("of a task that is let go see it gone, and of one that is taken up again see it come", () => {
-    const script = following(10);
-    const [told, ofItem] = [counter(), counter()];
-    script.store.subscribe("task_1", told);
-    script.store.subscribeItem("task_1", "rs_1", ofItem);
+  test("are notified when the task is unfollowed and followed again", () => {
+    const script = followSample(10);
+    const [listener, itemListener] = [createCountingListener(), createCountingListener()];
+    script.store.subscribe("task_1", listener);
+    script.store.subscribeItem("task_1", "rs_1", itemListener);
     script.store.unfollow("task_1");
     expect(script.store.tree("task_1")).toBeUndefined();
     expect(script.store.view("task_1")).toBeUndefined();
     expect(script.store.connection("task_1")).toBeUndefined();
-    expect(script.last.isClosed).toBe(true);
-    script.pass();
-    expect([told.times, ofItem.times]).toEqual([1, 1]);
-    expect(script.timers).toBe(0);
+    expect(script.lastConnection.isClosed).toBe(true);
+    script.advance();
+    expect([listener.calls, itemListener.calls]).toEqual([1, 1]);
+    expect(script.timerCount).toBe(0);
     script.store.follow("task_1");
-    script.send(...answer(script.last.cursor));
-    expect([told.times, ofItem.times]).toEqual([2, 2]);
+    script.send(...createServerFrames(script.lastConnection.cursor));
+    expect([listener.calls, itemListener.calls]).toEqual([2, 2]);
   });
 });
 
-test("closing a store leaves no connection and no timer, whatever it was doing", () => {
-  const script = new Script();
+test("closing a store closes its connections in every state and stops all timers", () => {
+  const script = new ScriptedStore();
   for (const id of ["task_1", "task_2", "task_3", "task_4"]) script.store.follow(id);
-  script.openings[0]?.handlers.event(opened());
-  script.openings[1]?.handlers.closed();
-  script.openings[2]?.handlers.refused("no");
+  script.connections[0]?.handlers.onEvent(createOpenedEvent());
+  script.connections[1]?.handlers.onClosed();
+  script.connections[2]?.handlers.onRejected("no");
   script.store.close();
-  expect(script.openings.map(({ isClosed }) => isClosed)).toEqual([true, true, true, true]);
-  expect(script.timers).toBe(0);
+  expect(script.connections.map(({ isClosed }) => isClosed)).toEqual([true, true, true, true]);
+  expect(script.timerCount).toBe(0);
 });
 
-test("with the timers of the platform it is the same", async () => {
+test("a store works with the timers of the platform", async () => {
   const store = createTaskStore({
-    connect(cursor, { event: tell, closed }) {
-      const frames = answer(cursor);
+    connect(cursor, { onEvent, onClosed }) {
+      const frames = createServerFrames(cursor);
       const timer = setInterval(() => {
         const frame = frames.shift();
-        if (frame === undefined) closed();
-        else tell(frame);
+        if (frame === undefined) onClosed();
+        else onEvent(frame);
       }, 0);
       return { close: () => clearInterval(timer) };
     },
@@ -663,6 +675,6 @@ test("with the timers of the platform it is the same", async () => {
       if (store.connection("task_1")?.state === "ended") resolve();
     });
   });
-  expect(store.view("task_1")).toEqual(taskView(whole));
+  expect(store.view("task_1")).toEqual(buildTaskView(finalTree));
   store.close();
 });

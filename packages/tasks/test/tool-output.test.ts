@@ -2,8 +2,8 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { normalizeToolOutput } from "@deltawire/tasks";
 
-describe("plain values become both", () => {
-  test("a text is a part and a block", () => {
+describe("normalizeToolOutput of a plain value", () => {
+  test("turns a string into a part and a block", () => {
     expect(normalizeToolOutput("hello")).toEqual({
       message_content: [{ type: "text", text: "hello" }],
       block_list: [{ type: "text", text: "hello" }],
@@ -13,17 +13,17 @@ describe("plain values become both", () => {
   test.each([
     [12, "12"],
     [false, "false"],
-  ])("%j is told as text", (value, text) => {
+  ])("turns %j into text", (value, text) => {
     expect(normalizeToolOutput(value)).toEqual(normalizeToolOutput(text));
   });
 
-  test.each([[undefined], [null], [""]])("nothing (%j) is said to be nothing", (value) => {
+  test.each([[undefined], [null], [""]])("turns %j into a placeholder", (value) => {
     expect(normalizeToolOutput(value).message_content).toEqual([
       { type: "text", text: "(no output)" },
     ]);
   });
 
-  test("any JSON object or list is JSON for the model and data for people", () => {
+  test("turns any JSON object or array into JSON text for the model and data for users", () => {
     fc.assert(
       fc.property(
         fc.oneof(fc.dictionary(fc.string(), fc.jsonValue()), fc.array(fc.jsonValue())),
@@ -37,18 +37,18 @@ describe("plain values become both", () => {
     );
   });
 
-  test("what is no JSON is refused, with the reason", () => {
-    const circle: Record<string, unknown> = {};
-    circle["self"] = circle;
-    for (const value of [circle, () => 1, 12n, Symbol("x")])
+  test("rejects values that cannot be converted to JSON", () => {
+    const cyclic: Record<string, unknown> = {};
+    cyclic["self"] = cyclic;
+    for (const value of [cyclic, () => 1, 12n, Symbol("x")])
       expect(() => normalizeToolOutput(value)).toThrow(
         expect.objectContaining({ code: "invalid_tool_output" }),
       );
   });
 });
 
-describe("parts and blocks", () => {
-  test("both names of a picture are read; the model's parts are image_url, people's blocks image", () => {
+describe("normalizeToolOutput of parts and blocks", () => {
+  test("accepts both type names of an image, and returns image_url parts and image blocks", () => {
     const image_url = { url: "/api/blobs/1" };
     const output = normalizeToolOutput({
       message_content: [
@@ -70,7 +70,7 @@ describe("parts and blocks", () => {
     ]);
   });
 
-  test("blocks alone give the parts, and parts alone the blocks", () => {
+  test("derives missing parts from blocks, and missing blocks from parts", () => {
     const blocks = [
       { type: "text", text: "a", id: 1 },
       { type: "data", data: { x: 1 }, id: "t", title: "T" },
@@ -99,7 +99,7 @@ describe("parts and blocks", () => {
     expect(normalizeToolOutput({ message_content: "short" })).toEqual(normalizeToolOutput("short"));
   });
 
-  test("bytes become data urls, alone or as blocks", () => {
+  test("turns bytes into data URLs, alone or in blocks", () => {
     const bytes = new Uint8Array([137, 80, 78, 71]);
     const image = { type: "image", bytes, media_type: "image/webp" };
     expect(normalizeToolOutput(image).message_content).toEqual([
@@ -110,7 +110,7 @@ describe("parts and blocks", () => {
     ]);
   });
 
-  test("data urls hold any bytes", () => {
+  test("encodes any bytes", () => {
     fc.assert(
       fc.property(fc.uint8Array(), (bytes) => {
         const [block] = normalizeToolOutput(bytes).block_list;
@@ -123,13 +123,16 @@ describe("parts and blocks", () => {
   });
 
   test.each([
-    [{ message_content: 5 }, "message_content must be a list"],
+    [{ message_content: 5 }, "message_content must be an array, got a value of type number"],
     [{ block_list: [5] }, "block_list[0] must be an object"],
-    [{ block_list: [{ type: "video" }] }, 'block_list[0].type is "video"'],
+    [
+      { block_list: [{ type: "video" }] },
+      'block_list[0].type must be text, image, audio, file or data, got "video"',
+    ],
     [{ message_content: [{ type: "text" }] }, "message_content[0].text must be a string"],
-    [{ message_content: [{ type: "image" }] }, "message_content[0] needs image_url"],
+    [{ message_content: [{ type: "image" }] }, "message_content[0] must have image_url"],
     [{ block_list: [{ type: "text", text: "", id: {} }] }, "block_list[0].id must be"],
-  ])("%j is refused: %s", (value, message) => {
+  ])("rejects %j with the message: %s", (value, message) => {
     expect(() => normalizeToolOutput(value)).toThrow(message);
   });
 });

@@ -1,5 +1,5 @@
 import {
-  argumentsHash,
+  hashArguments,
   TaskError,
   TreeWriter,
   validateLog,
@@ -10,17 +10,17 @@ import {
 } from "@deltawire/tasks";
 import { expect, test } from "vitest";
 
-/* Every rule, broken by one change to a legal log. */
+/* Every rule is tested with a change to a valid log that breaks it. */
 
-type Loose = Record<string, unknown> & { type: string; task_id: string };
-type Change = (log: Loose[]) => void;
+type LooseEvent = Record<string, unknown> & { type: string; task_id: string };
+type Change = (log: LooseEvent[]) => void;
 
-const cases: Record<RuleName, Change> = {
+const violations: Record<RuleName, Change> = {
   shape: edit("task.text.delta", { delta: 5 }),
   dense_numbers: (log) => void log.splice(4, 1),
   unique_ids: edit("task.output_item.added", { "item.id": "rs_1" }, 1),
   unfinished: (log) => void log.pop(),
-  created_first: renumbered((log) => void log.splice(0, 1)),
+  created_first: withRenumbering((log) => void log.splice(0, 1)),
   created_once: after("task.working", (log) => log[0]),
   created_fields: edit("task.created", { "task.protocol_version": "2.0" }),
   parent_call: edit("task.created", { "task.parent_call_id": "call_1" }, 1),
@@ -43,7 +43,7 @@ const cases: Record<RuleName, Change> = {
   }),
   executions_closed: drop("task.tool_execution.done", 1),
   rounds: edit("task.round.started", { round: 3 }, 1),
-  compression: after("task.working", {
+  compaction: after("task.working", {
     type: "task.context_compression.completed",
     task_id: "root",
   }),
@@ -58,7 +58,7 @@ const cases: Record<RuleName, Change> = {
   item_opens_empty: edit("task.output_item.added", {
     "item.summary": [{ type: "text", text: "" }],
   }),
-  item_once: again("task.output_item.done"),
+  item_once: duplicate("task.output_item.done"),
   item_identity: edit("task.output_item.done", { "item.name": "another" }, 1),
   item_status: edit("task.output_item.added", { "item.status": "completed" }),
   retraction: after("task.round.done", {
@@ -68,10 +68,10 @@ const cases: Record<RuleName, Change> = {
     output_index: 0,
     reason: "cut",
   }),
-  open_part: again("task.reasoning_summary_item.done"),
+  open_part: duplicate("task.reasoning_summary_item.done"),
   part_index: edit("task.reasoning_summary_item.added", { summary_index: 1 }),
   parts_closed: drop("task.reasoning_summary_item.done"),
-  joined_is_done: edit("task.reasoning_summary_text.delta", { delta: "Wondering." }),
+  deltas_match_done: edit("task.reasoning_summary_text.delta", { delta: "Wondering." }),
   surrogate_pairs: edit("task.text.delta", { delta: "\ud83d" }),
   block_list: edit("task.output_item.done", { "item.block_list": [] }, 3),
   child_blocks: edit("task.output_item.done", { "item.block_list": [] }, 6),
@@ -79,7 +79,9 @@ const cases: Record<RuleName, Change> = {
   one_result: after(
     "task.output_item.added",
     (log) => {
-      const result = log.find(({ item }) => (item as Loose | undefined)?.type === "tool_result");
+      const result = log.find(
+        ({ item }) => (item as LooseEvent | undefined)?.type === "tool_result",
+      );
       return { ...result, output_index: 4, item: { ...(result?.["item"] as object), id: "fco_x" } };
     },
     3,
@@ -91,11 +93,11 @@ const cases: Record<RuleName, Change> = {
   reference_blocks: edit("task.reference.added", { "reference.block_indexes": [4] }),
   block_ids: edit("task.text.added", { "item.id": 1 }),
   approval_of_call: edit("task.approval.requested", { "approval.call_id": "call_none" }),
-  approval_pending: again("task.approval.resolved"),
+  approval_pending: duplicate("task.approval.resolved"),
   approval_choice: edit("task.approval.resolved", { decision: "redact" }),
   not_approved: drop("task.approval.resolved"),
   execution_of_call: edit("task.tool_execution.started", { call_id: "call_none" }),
-  executed_hash: edit("task.tool_execution.started", { args_hash: argumentsHash("{}") }),
+  executed_hash: edit("task.tool_execution.started", { args_hash: hashArguments("{}") }),
   run_once: after("task.tool_execution.done", (log) => ({
     ...log.find(({ type }) => type === "task.tool_execution.started"),
     type: "task.tool_execution.started",
@@ -107,34 +109,41 @@ const cases: Record<RuleName, Change> = {
   execution_running: edit("task.tool_execution.done", { execution_id: "ex_none" }),
 };
 
-/** Those that a whole run cannot show first are shown by one that was cancelled. */
-const shownByCancelled = new Set<RuleName>(["items_closed", "call_has_result"]);
+/** Rules that are tested with a canceled run, because in a complete run another rule would be broken first. */
+const testedWithCanceledRun = new Set<RuleName>(["items_closed", "call_has_result"]);
 
-test.each(Object.entries(cases))("a log that breaks %s is told so", (rule, change) => {
-  const log = structuredClone(shownByCancelled.has(rule as RuleName) ? cancelled() : whole());
-  expect(validateLog(log as unknown as TaskEvent[], { complete: true })).toBeUndefined();
-  change(log);
-  const broken = validateLog(log as unknown as TaskEvent[], { complete: true });
-  expect(broken).toMatchObject({ rule });
-  expect(broken?.message).toMatch(/\w/);
-});
+test.each(Object.entries(violations))(
+  "a log that breaks the rule %s is rejected",
+  (rule, change) => {
+    const log = structuredClone(
+      testedWithCanceledRun.has(rule as RuleName) ? canceledLog() : completeLog(),
+    );
+    expect(validateLog(log as unknown as TaskEvent[], { complete: true })).toBeUndefined();
+    change(log);
+    const violation = validateLog(log as unknown as TaskEvent[], { complete: true });
+    expect(violation).toMatchObject({ rule });
+    expect(violation?.message).toMatch(/\w/);
+  },
+);
 
-test("a range that an event stands for must follow on the number before it", () => {
-  const log = whole();
+test("the range of a coalesced event must follow the previous number", () => {
+  const log = completeLog();
   const at = log.findIndex(({ type }) => type === "task.text.delta");
-  const joined = log.map((event, index) => {
+  const coalesced = log.map((event, index) => {
     if (index < at) return event;
-    const more = { sequence_number: index + 2 };
-    return index === at ? { ...event, ...more, coalesced_from: at } : { ...event, ...more };
+    const numbering = { sequence_number: index + 2 };
+    return index === at
+      ? { ...event, ...numbering, coalesced_from: at }
+      : { ...event, ...numbering };
   });
-  expect(validateLog(joined as unknown as TaskEvent[], { complete: true })).toBeUndefined();
-  const delta = joined[at];
+  expect(validateLog(coalesced as unknown as TaskEvent[], { complete: true })).toBeUndefined();
+  const delta = coalesced[at];
   if (delta !== undefined) delta["coalesced_from"] = at + 1;
-  expect(validateLog(joined as unknown as TaskEvent[])).toMatchObject({ rule: "dense_numbers" });
+  expect(validateLog(coalesced as unknown as TaskEvent[])).toMatchObject({ rule: "dense_numbers" });
 });
 
-test("a round tells how far it is while it is under way, and no other does", () => {
-  const { log, root } = started();
+test("only the running round may report progress", () => {
+  const { log, root } = startTask();
   expect(() => root.roundProgress(1, "too soon")).toThrow(TaskError);
   root.roundStarted(1, "model");
   root.roundProgress(1, "half of it", 0.5);
@@ -143,12 +152,12 @@ test("a round tells how far it is while it is under way, and no other does", () 
   expect(() => root.roundProgress(1, "more than all", 1.5)).toThrow(TaskError);
   root.roundDone(1, "stop", { input_tokens: 0, output_tokens: 0, total_tokens: 0 });
   expect(() => root.roundProgress(1, "too late")).toThrow(TaskError);
-  const told = log.filter(({ event }) => event.type === "task.round.progress");
-  expect(told.map(({ event }) => event)).toMatchObject([{ fraction: 0.5 }, { round: 1 }]);
+  const reports = log.filter(({ event }) => event.type === "task.round.progress");
+  expect(reports.map(({ event }) => event)).toMatchObject([{ fraction: 0.5 }, { round: 1 }]);
 });
 
-test("the writer throws at what would break a rule, and has written nothing", () => {
-  const { log, root } = started();
+test("the writer throws instead of breaking a rule, and writes no event", () => {
+  const { log, root } = startTask();
   const before = log.length;
   expect(() => root.roundStarted(3, "model")).toThrow(TaskError);
   expect(() => root.retract("msg_none", "cut")).toThrow(TaskError);
@@ -157,7 +166,7 @@ test("the writer throws at what would break a rule, and has written nothing", ()
   expect(log.length).toBe(before + 1);
 });
 
-function started() {
+function startTask() {
   const log: LogEntry[] = [];
   let ids = 0;
   const tree = new TreeWriter({
@@ -182,9 +191,9 @@ function usage(tokens: number) {
   return { input_tokens: tokens, output_tokens: tokens, total_tokens: 2 * tokens };
 }
 
-/** Two calls, one of them to a sub-agent that has to ask, then an answer with a citation. */
-function whole(): Loose[] {
-  const { log, root, child } = started();
+/** Writes the log of two calls, one of them to a sub-agent with an approval, and an answer with a citation. */
+function completeLog(): LooseEvent[] {
+  const { log, root, child } = startTask();
   root.roundStarted(1, "model");
   const reasoning = root.reasoning();
   reasoning.summaryDelta("Thinking.");
@@ -195,8 +204,8 @@ function whole(): Loose[] {
   ask.done('{"name":"helper"}');
   root.roundDone(1, "tool_calls", usage(1));
   root.usageUpdated(usage(1));
-  asked(root, "ap_1", "call_1", '{"city":"Paris"}');
-  executed(root, "call_1", '{"city":"Paris"}');
+  approve(root, "ap_1", "call_1", '{"city":"Paris"}');
+  execute(root, "call_1", '{"city":"Paris"}');
   const result = root.toolResult("call_1");
   result.block({ type: "text", text: "15C", id: 1 });
   root.referenceAdded({ reference_id: 1, item_id: result.itemId, block_indexes: [0] });
@@ -205,11 +214,11 @@ function whole(): Loose[] {
   const helper = child("call_2");
   helper.working();
   helper.roundStarted(1, "model");
-  const look = helper.toolCall("call_3", "weather");
-  look.done("{}");
+  const childCall = helper.toolCall("call_3", "weather");
+  childCall.done("{}");
   helper.roundDone(1, "tool_calls", usage(1));
-  asked(helper, "ap_2", "call_3", "{}");
-  executed(helper, "call_3", "{}");
+  approve(helper, "ap_2", "call_3", "{}");
+  execute(helper, "call_3", "{}");
   helper.toolResult("call_3").done();
   helper.completed(usage(1));
   answer.done();
@@ -219,11 +228,11 @@ function whole(): Loose[] {
   message.done();
   root.roundDone(2, "stop", usage(2));
   root.completed(usage(3));
-  return log.map(({ event }) => event as unknown as Loose);
+  return log.map(({ event }) => event as unknown as LooseEvent);
 }
 
-function asked(task: TaskWriter, approval_id: string, call_id: string, args: string): void {
-  const args_hash = argumentsHash(args);
+function approve(task: TaskWriter, approval_id: string, call_id: string, args: string): void {
+  const args_hash = hashArguments(args);
   const choices = ["approve" as const, "deny" as const];
   task.approvalRequested({ approval_id, kind: "call", call_id, args_hash, choices });
   task.inputRequired("approval", [approval_id]);
@@ -231,75 +240,75 @@ function asked(task: TaskWriter, approval_id: string, call_id: string, args: str
   task.working();
 }
 
-function executed(task: TaskWriter, call_id: string, args: string): void {
+function execute(task: TaskWriter, call_id: string, args: string): void {
   const execution_id = `ex_${call_id}`;
   task.executionStarted({
     call_id,
     execution_id,
     attempt: 1,
-    args_hash: argumentsHash(args),
+    args_hash: hashArguments(args),
     effect: "once",
     idempotency_key: `key_${call_id}`,
   });
   task.executionDone(call_id, execution_id, "completed", 1);
 }
 
-function cancelled(): Loose[] {
-  const { log, root } = started();
+function canceledLog(): LooseEvent[] {
+  const { log, root } = startTask();
   root.roundStarted(1, "model");
   root.canceled("user", undefined, usage(1));
-  return log.map(({ event }) => event as unknown as Loose);
+  return log.map(({ event }) => event as unknown as LooseEvent);
 }
 
-function callWithoutResult(): Loose[] {
+function callWithoutResult(): LooseEvent[] {
   const item = { type: "tool_call", id: "fc_x", call_id: "call_x", name: "weather", arguments: "" };
-  const place = { task_id: "root", output_index: 0 };
+  const position = { task_id: "root", output_index: 0 };
   return [
-    { type: "task.output_item.added", ...place, item },
-    { type: "task.tool_call_arguments.done", ...place, item_id: "fc_x", arguments: "" },
-    { type: "task.output_item.done", ...place, item },
+    { type: "task.output_item.added", ...position, item },
+    { type: "task.tool_call_arguments.done", ...position, item_id: "fc_x", arguments: "" },
+    { type: "task.output_item.done", ...position, item },
   ];
 }
 
-function warning(task_id: string): Loose {
+function warning(task_id: string): LooseEvent {
   return { type: "task.warning", task_id, code: "late", message: "too late" };
 }
 
 function edit(type: string, fields: Record<string, unknown>, nth = 0): Change {
   return (log) => {
-    const event = log[placeOf(log, type, nth)] as Record<string, unknown>;
+    const event = log[findIndexOf(log, type, nth)] as Record<string, unknown>;
     for (const [path, value] of Object.entries(fields)) {
       const keys = path.split(".");
       const last = keys.pop() ?? "";
-      let at = event;
-      for (const key of keys) at = at[key] as Record<string, unknown>;
-      at[last] = value;
+      let target = event;
+      for (const key of keys) target = target[key] as Record<string, unknown>;
+      target[last] = value;
     }
   };
 }
 
 function drop(type: string, nth = 0): Change {
-  return renumbered((log) => void log.splice(placeOf(log, type, nth), 1));
+  return withRenumbering((log) => void log.splice(findIndexOf(log, type, nth), 1));
 }
 
-function again(type: string): Change {
-  return after(type, (log) => log[placeOf(log, type, 0)]);
+function duplicate(type: string): Change {
+  return after(type, (log) => log[findIndexOf(log, type, 0)]);
 }
 
-type Inserted = Loose | ((log: Loose[]) => object | undefined);
+type Inserted = LooseEvent | ((log: LooseEvent[]) => object | undefined);
 
 function after(type: string, inserted: Inserted, nth = 0): Change {
-  return renumbered((log) => {
+  return withRenumbering((log) => {
     const event = typeof inserted === "function" ? inserted(log) : inserted;
-    log.splice(placeOf(log, type, nth) + 1, 0, { ...(event as Loose) });
+    log.splice(findIndexOf(log, type, nth) + 1, 0, { ...(event as LooseEvent) });
   });
 }
 
-function before(type: string, ...inserted: Loose[]): Change {
-  return renumbered((log) => void log.splice(placeOf(log, type, 0), 0, ...inserted));
+function before(type: string, ...inserted: LooseEvent[]): Change {
+  return withRenumbering((log) => void log.splice(findIndexOf(log, type, 0), 0, ...inserted));
 }
 
-function renumbered(change: Change): Change {
+function withRenumbering(change: Change): Change {
   return (log) => {
     change(log);
     for (const [sequence_number, event] of log.entries())
@@ -307,9 +316,9 @@ function renumbered(change: Change): Change {
   };
 }
 
-function placeOf(log: readonly Loose[], type: string, nth: number): number {
-  const places = [...log.keys()].filter((at) => log[at]?.type === type);
-  const place = places[nth];
-  if (place === undefined) throw new Error(`there is no ${type} number ${nth}`);
-  return place;
+function findIndexOf(log: readonly LooseEvent[], type: string, nth: number): number {
+  const indexes = [...log.keys()].filter((at) => log[at]?.type === type);
+  const index = indexes[nth];
+  if (index === undefined) throw new Error(`the log has no ${type} at ${nth}`);
+  return index;
 }

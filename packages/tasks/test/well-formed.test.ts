@@ -1,28 +1,28 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { quoted, toWellFormed, wholeCharacters } from "@deltawire/tasks";
+import { quoteExcerpt, toWellFormed, trimSplitSurrogates } from "@deltawire/tasks";
 
 const text = fc.string({ unit: "binary" });
 const cut = fc.nat(40);
 
-test("a piece of a text is whole wherever it was cut, and loses no more than two halves", () => {
+test("trimSplitSurrogates makes any slice well-formed and removes at most two code units", () => {
   fc.assert(
-    fc.property(text, cut, cut, (whole, from, to) => {
-      const piece = whole.slice(from, to);
-      const rest = wholeCharacters(piece);
-      expect(rest.isWellFormed()).toBe(true);
-      expect(piece).toContain(rest);
-      expect(piece.length - rest.length).toBeLessThanOrEqual(2);
-      expect(rest === piece).toBe(piece.isWellFormed());
+    fc.property(text, cut, cut, (complete, from, to) => {
+      const piece = complete.slice(from, to);
+      const trimmed = trimSplitSurrogates(piece);
+      expect(trimmed.isWellFormed()).toBe(true);
+      expect(piece).toContain(trimmed);
+      expect(piece.length - trimmed.length).toBeLessThanOrEqual(2);
+      expect(trimmed === piece).toBe(piece.isWellFormed());
     }),
   );
 });
 
-test("a lone half becomes a replacement character, and a pair stays", () => {
+test("toWellFormed replaces lone surrogates and keeps pairs", () => {
   expect(toWellFormed("\ud83da\ude00\ud83d\ude00")).toBe("\u{FFFD}a\u{FFFD}😀");
 });
 
-test("a quoted value is cut if it is long, not within a pair", () => {
-  expect(quoted("a".repeat(100))).toBe(`"${"a".repeat(100)}"`);
-  expect(quoted(`${"a".repeat(99)}😀b`)).toBe(`"${"a".repeat(99)}…"`);
+test("quoteExcerpt truncates long values without splitting surrogate pairs", () => {
+  expect(quoteExcerpt("a".repeat(100))).toBe(`"${"a".repeat(100)}"`);
+  expect(quoteExcerpt(`${"a".repeat(99)}😀b`)).toBe(`"${"a".repeat(99)}…"`);
 });

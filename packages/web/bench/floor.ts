@@ -1,25 +1,25 @@
 /**
- * A page that does the least: it reads the model's own bytes and puts their text into a `<pre>`, once a frame, and shows
- * its end. In pieces it is the floor of any page; as one text it is what a page is that takes no care.
+ * A minimal page: reads the model's stream directly, appends its text to a `<pre>` once per frame, and scrolls to the end.
+ * In pieces of 2,000 characters it is the lower bound for any page; as one text node it is a naive implementation.
  */
-export function floorPage(model: string, inPieces: boolean): string {
+export function renderFloorPage(model: string, inPieces: boolean): string {
   return `<!doctype html>
 <meta charset="utf-8">
 <style>body { margin: 0; font: 14px/1.5 system-ui } pre { white-space: pre-wrap; margin: 0 auto; max-width: 760px }</style>
 <body>
 <script>
 const pieceLength = ${inPieces ? 2000 : "Infinity"};
-let text, waiting = "", isPlanned = false;
-function add() {
+let text, pending = "", isScheduled = false;
+function addPiece() {
   const pre = document.createElement("pre");
   text = pre.appendChild(document.createTextNode(""));
   document.body.append(pre);
 }
-function draw() {
-  isPlanned = false;
-  if (text === undefined || text.length > pieceLength) add();
-  text.appendData(waiting);
-  waiting = "";
+function render() {
+  isScheduled = false;
+  if (text === undefined || text.length > pieceLength) addPiece();
+  text.appendData(pending);
+  pending = "";
   document.scrollingElement.scrollTop = document.scrollingElement.scrollHeight;
 }
 async function run() {
@@ -32,10 +32,10 @@ async function run() {
     rest = frames.pop();
     for (const frame of frames) {
       if (frame === "data: [DONE]") continue;
-      waiting += JSON.parse(frame.slice(6)).choices[0].delta.content ?? "";
+      pending += JSON.parse(frame.slice(6)).choices[0].delta.content ?? "";
     }
-    if (!isPlanned) requestAnimationFrame(draw);
-    isPlanned = true;
+    if (!isScheduled) requestAnimationFrame(render);
+    isScheduled = true;
   }
 }
 </script>

@@ -1,22 +1,22 @@
 import { quantile } from "../../../bench/measure.ts";
 import { now, startRecording, stopRecording, type Recording } from "./probe.ts";
-import type { Tab } from "./scene.ts";
+import type { Tab } from "./bench-fixture.ts";
 
-/** How a page was drawn for a while. */
-export interface Frames {
+/** Rendering performance of a page over some seconds. */
+export interface FrameStats {
   seconds: number;
   perSecond: number;
-  /** How often something new was put into it, a second. */
+  /** DOM mutations per second. */
   changes: number;
-  /** Between two frames, in ms. */
+  /** Time between two frames, in ms. */
   p95: number;
   p99: number;
   longest: number;
-  /** Of what kept the main thread for more than 50 ms. */
+  /** Long tasks (over 50 ms): the longest in ms, and their number. */
   longestTask: number;
   over50: number;
   over100: number;
-  /** Ms of the main thread for each frame: all, and the parts of it. */
+  /** Main thread time per frame in ms: total and parts. */
   busy: number;
   script: number;
   style: number;
@@ -24,60 +24,63 @@ export interface Frames {
 }
 
 /**
- * Records a tab while something is done in it. Frames are counted until that has been done, long tasks and the main
- * thread's time until `settlingMs` later as well: what was put off counts.
+ * Records a tab while `run` runs. Frames are counted until it ends; long tasks and main thread time until `settlingMs` later,
+ * to include deferred work.
  */
-export async function recorded(
+export async function recordFrames(
   tab: Tab,
   run: () => Promise<void>,
   settlingMs = 500,
-): Promise<Frames> {
+): Promise<FrameStats> {
   const { page } = tab;
   await page.evaluate(startRecording);
-  const before = await mainThread(tab);
-  const begun = await page.evaluate(now);
+  const before = await readMainThreadTimes(tab);
+  const startedAt = await page.evaluate(now);
   await run();
-  const ended = await page.evaluate(now);
+  const endedAt = await page.evaluate(now);
   await page.waitForTimeout(settlingMs);
-  const after = await mainThread(tab);
-  return framesOf(await page.evaluate(stopRecording), begun, ended, before, after);
+  const after = await readMainThreadTimes(tab);
+  return toFrameStats(await page.evaluate(stopRecording), startedAt, endedAt, before, after);
 }
 
-type Spent = Record<
+/** In ms. */
+type MainThreadTimes = Record<
   "TaskDuration" | "ScriptDuration" | "RecalcStyleDuration" | "LayoutDuration",
   number
 >;
 
-async function mainThread({ cdp }: Tab): Promise<Spent> {
+async function readMainThreadTimes({ cdp }: Tab): Promise<MainThreadTimes> {
   const { metrics } = await cdp.send("Performance.getMetrics");
-  return Object.fromEntries(metrics.map(({ name, value }) => [name, value * 1000])) as Spent;
+  const entries = metrics.map(({ name, value }) => [name, value * 1000]);
+  return Object.fromEntries(entries) as MainThreadTimes;
 }
 
-function framesOf(
+function toFrameStats(
   { frames, tasks, changes }: Recording,
-  begun: number,
-  ended: number,
-  before: Spent,
-  after: Spent,
-): Frames {
-  const within = frames.filter((at) => at >= begun && at <= ended);
-  const gaps = within.slice(1).map((at, nth) => at - (within[nth] ?? at));
-  const seconds = ((within.at(-1) ?? NaN) - (within[0] ?? NaN)) / 1000;
-  const ms = tasks.filter(({ at }) => at >= begun).map((task) => task.ms);
-  const each = (name: keyof Spent) => (after[name] - before[name]) / frames.length;
+  startedAt: number,
+  endedAt: number,
+  before: MainThreadTimes,
+  after: MainThreadTimes,
+): FrameStats {
+  const isInRun = (time: number) => time >= startedAt && time <= endedAt;
+  const times = frames.filter(isInRun);
+  const gaps = times.slice(1).map((time, index) => time - (times[index] ?? time));
+  const seconds = ((times.at(-1) ?? NaN) - (times[0] ?? NaN)) / 1000;
+  const taskMs = tasks.filter((task) => task.startedAt >= startedAt).map(({ ms }) => ms);
+  const perFrame = (name: keyof MainThreadTimes) => (after[name] - before[name]) / frames.length;
   return {
     seconds,
     perSecond: gaps.length / seconds,
-    changes: changes.filter((at) => at >= begun && at <= ended).length / seconds,
+    changes: changes.filter(isInRun).length / seconds,
     p95: quantile(gaps, 0.95),
     p99: quantile(gaps, 0.99),
     longest: Math.max(...gaps),
-    longestTask: Math.max(0, ...ms),
-    over50: ms.filter((one) => one > 50).length,
-    over100: ms.filter((one) => one > 100).length,
-    busy: each("TaskDuration"),
-    script: each("ScriptDuration"),
-    style: each("RecalcStyleDuration"),
-    layout: each("LayoutDuration"),
+    longestTask: Math.max(0, ...taskMs),
+    over50: taskMs.filter((ms) => ms > 50).length,
+    over100: taskMs.filter((ms) => ms > 100).length,
+    busy: perFrame("TaskDuration"),
+    script: perFrame("ScriptDuration"),
+    style: perFrame("RecalcStyleDuration"),
+    layout: perFrame("LayoutDuration"),
   };
 }

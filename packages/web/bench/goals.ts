@@ -1,26 +1,26 @@
-import { type Goal, mebibytes } from "../../../bench/report.ts";
-import type { Frames } from "./frames.ts";
-import type { Held } from "./hour.ts";
-import type { Opened } from "./long-chat.ts";
-import type { Loaded } from "./sizes.ts";
-import type { Played } from "./streams.ts";
+import { type Goal, formatMiB } from "../../../bench/report.ts";
+import type { FrameStats } from "./frames.ts";
+import type { MemorySample } from "./hour.ts";
+import type { LongChatResult } from "./long-chat.ts";
+import type { LoadStep } from "./sizes.ts";
+import type { StreamResult } from "./streams.ts";
 
-export interface Measured {
-  sizes: readonly Loaded[];
-  streams: readonly Played[];
-  opened: readonly Opened[];
-  hour: readonly Held[];
+export interface BenchResults {
+  sizes: readonly LoadStep[];
+  streams: readonly StreamResult[];
+  opened: readonly LongChatResult[];
+  hour: readonly MemorySample[];
 }
 
-const mostScript = 200_000;
-/** Of 60: a frame in twelve may be late on a machine that does other things too. */
-const leastFrames = 55;
-const longestTask = 100;
-/** Caches of the engine come and go. */
-const mostGrowth = 1.1;
+const maxScriptBytes = 200_000;
+/** Frames per second, of 60: one in twelve may be late on a machine that is not idle. */
+const minFrames = 55;
+const maxTaskMs = 100;
+/** Tolerance for caches of the JavaScript engine. */
+const maxGrowth = 1.1;
 
-/** A goal is left out if what it needs was not measured. */
-export function pageGoals({ sizes, streams, opened, hour }: Measured): Goal[] {
+/** Goals whose results were not measured are omitted. */
+export function evaluateGoals({ sizes, streams, opened, hour }: BenchResults): Goal[] {
   return [
     ...sizeGoals(sizes),
     ...streams.flatMap(streamGoals),
@@ -29,76 +29,76 @@ export function pageGoals({ sizes, streams, opened, hour }: Measured): Goal[] {
   ];
 }
 
-/** The round that counts: of an odd number as many had more frames as had fewer. */
-export function middleOf(rounds: readonly Frames[]): Frames | undefined {
-  const inOrder = rounds.toSorted((one, other) => one.perSecond - other.perSecond);
-  return inOrder[Math.floor((inOrder.length - 1) / 2)];
+/** Returns the round with the median frame rate. */
+export function findMedianRound(rounds: readonly FrameStats[]): FrameStats | undefined {
+  const sorted = rounds.toSorted((a, b) => a.perSecond - b.perSecond);
+  return sorted[Math.floor((sorted.length - 1) / 2)];
 }
 
-function sizeGoals([start]: readonly Loaded[]): Goal[] {
+function sizeGoals([start]: readonly LoadStep[]): Goal[] {
   if (start === undefined) return [];
   const { brotli, gzip } = start.script;
   return [
     {
-      goal: `initial script ≤ ${mostScript / 1000} KB compressed`,
-      met: gzip <= mostScript,
-      measured: `${kilobytes(gzip)} KB in gzip, ${kilobytes(brotli)} in brotli`,
+      description: `initial script ≤ ${maxScriptBytes / 1000} KB compressed`,
+      isMet: gzip <= maxScriptBytes,
+      measured: `${formatKilobytes(gzip)} KB gzip, ${formatKilobytes(brotli)} KB brotli`,
     },
   ];
 }
 
-function streamGoals({ of: { title, beside }, rounds }: Played): Goal[] {
-  if (rounds.length === 0 || beside) return [];
-  return [framesGoal(title, rounds), taskGoal(title, rounds)];
+function streamGoals({ streamCase: { title, isReference }, rounds }: StreamResult): Goal[] {
+  if (rounds.length === 0 || isReference) return [];
+  return [frameRateGoal(title, rounds), taskGoal(title, rounds)];
 }
 
-function openGoals(opened: readonly Opened[]): Goal[] {
+function openGoals(opened: readonly LongChatResult[]): Goal[] {
   if (opened.length === 0) return [];
-  const scrolled = opened.map((one) => one.scrolled);
+  const scrolling = opened.map((round) => round.scrolling);
   return [
     taskGoal("opening a chat of 1,000 items", opened),
-    framesGoal("scrolling through it", scrolled),
-    taskGoal("scrolling through it", scrolled),
+    frameRateGoal("scrolling through it", scrolling),
+    taskGoal("scrolling through it", scrolling),
   ];
 }
 
-function framesGoal(title: string, rounds: readonly Frames[]): Goal {
-  const { perSecond = NaN, p95 = NaN, p99 = NaN } = middleOf(rounds) ?? {};
-  const all = rounds.map((round) => round.perSecond.toFixed(1)).join(", ");
+function frameRateGoal(title: string, rounds: readonly FrameStats[]): Goal {
+  const { perSecond = NaN, p95 = NaN, p99 = NaN } = findMedianRound(rounds) ?? {};
+  const allRounds = rounds.map((round) => round.perSecond.toFixed(1)).join(", ");
   return {
-    goal: `${title}: 60 frames a second (${leastFrames} at the least)`,
-    met: perSecond >= leastFrames,
-    measured: `${perSecond.toFixed(1)} (of ${all}), p95 ${p95.toFixed(1)} ms, p99 ${p99.toFixed(1)} ms`,
+    description: `${title}: 60 frames per second (at least ${minFrames})`,
+    isMet: perSecond >= minFrames,
+    measured: `${perSecond.toFixed(1)} (rounds: ${allRounds}), p95 ${p95.toFixed(1)} ms, p99 ${p99.toFixed(1)} ms`,
   };
 }
 
-/** In no round. */
+/** This goal must be met in every round. */
 function taskGoal(title: string, rounds: readonly { longestTask: number }[]): Goal {
   const longest = Math.max(...rounds.map((round) => round.longestTask));
   return {
-    goal: `${title}: no task above ${longestTask} ms`,
-    met: longest <= longestTask,
-    measured: longest === 0 ? "none above 50 ms" : `${longest.toFixed(0)} ms at the most`,
+    description: `${title}: no task above ${maxTaskMs} ms`,
+    isMet: longest <= maxTaskMs,
+    measured: longest === 0 ? "none above 50 ms" : `longest ${longest.toFixed(0)} ms`,
   };
 }
 
-function hourGoals(hour: readonly Held[]): Goal[] {
+function hourGoals(hour: readonly MemorySample[]): Goal[] {
   const [first, last] = [hour[0], hour.at(-1)];
   if (first === undefined || last === undefined) return [];
   const heap = last.heapBytes / first.heapBytes;
   const nodes = last.nodes / first.nodes;
   return [
     {
-      goal: `an hour of streaming leaves the heap and the nodes as they were (≤ ${mostGrowth}x)`,
-      met:
-        heap <= mostGrowth && nodes <= mostGrowth && last.listeners <= first.listeners * mostGrowth,
+      description: `no growth of heap and nodes in an hour of streaming (≤ ${maxGrowth}x)`,
+      isMet:
+        heap <= maxGrowth && nodes <= maxGrowth && last.listeners <= first.listeners * maxGrowth,
       measured:
-        `${mebibytes(first.heapBytes)} to ${mebibytes(last.heapBytes)} MiB (${heap.toFixed(2)}x), ` +
+        `${formatMiB(first.heapBytes)} to ${formatMiB(last.heapBytes)} MiB (${heap.toFixed(2)}x), ` +
         `${first.nodes} to ${last.nodes} nodes, ${first.listeners} to ${last.listeners} listeners`,
     },
   ];
 }
 
-export function kilobytes(bytes: number): string {
+export function formatKilobytes(bytes: number): string {
   return (bytes / 1000).toFixed(1);
 }

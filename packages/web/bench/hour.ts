@@ -1,8 +1,8 @@
-import { newChat, Tab, type Scene } from "./scene.ts";
+import { createChat, Tab, type BenchFixture } from "./bench-fixture.ts";
 
-/** What the page holds while it shows nothing but its start, after everything that can be collected was. */
-export interface Held {
-  /** Of the simulated hour, in minutes. */
+/** Memory of the page while it shows the start view, after garbage collection. */
+export interface MemorySample {
+  /** Minute of the simulated hour. */
   minute: number;
   heapBytes: number;
   nodes: number;
@@ -10,51 +10,51 @@ export interface Held {
   documents: number;
 }
 
-/** As many words as come in an hour at 20 a second, in a minute. */
-const answers = 24;
-const deltasEach = 3000;
-const speech = { kind: "talk", kilobytes: (deltasEach * 5) / 1000, ms: 1500 } as const;
+/** 72,000 deltas, as many as in an hour at 20 per second, streamed in about a minute. */
+const answerCount = 24;
+const deltasPerAnswer = 3000;
+const script = { kind: "prose", kilobytes: (deltasPerAnswer * 5) / 1000, ms: 1500 } as const;
 
-/** The first half in one chat, the second half in three in turn. */
-export async function holdForAnHour(scene: Scene): Promise<Held[]> {
+/** Measures the memory of the page during a simulated hour. The first half is in one chat, the second half alternates between three. */
+export async function measureOneHour(fixture: BenchFixture): Promise<MemorySample[]> {
   const chats = [
-    await newChat(scene, speech),
-    await newChat(scene, speech),
-    await newChat(scene, speech),
+    await createChat(fixture, script),
+    await createChat(fixture, script),
+    await createChat(fixture, script),
   ];
-  const tab = await Tab.open(scene, scene.url, 1);
-  await tab.ready();
-  const { chat: empty } = await scene.client.create();
-  const look = (minute: number) => heldBy(tab, minute, `#/chats/${empty.chat_id}`);
-  // What is loaded and compiled once is no growth.
-  for (const chatId of [...chats, ...chats]) await oneAnswer(scene, tab, chatId);
-  const all = [await look(0)];
-  for (let nth = 1; nth <= answers; nth += 1) {
-    const chatId = chats[nth <= answers / 2 ? 0 : nth % chats.length] ?? "";
-    await oneAnswer(scene, tab, chatId);
-    if (nth % (answers / 2) === 0) all.push(await look((nth / answers) * 60));
+  const tab = await Tab.open(fixture, fixture.url, 1);
+  await tab.waitUntilReady();
+  const { chat: empty } = await fixture.client.create();
+  const sample = (minute: number) => sampleMemory(tab, minute, `#/chats/${empty.chat_id}`);
+  // The warm-up loads and compiles code, which does not count as growth.
+  for (const chatId of [...chats, ...chats]) await runOneAnswer(fixture, tab, chatId);
+  const samples = [await sample(0)];
+  for (let number = 1; number <= answerCount; number += 1) {
+    const chatId = chats[number <= answerCount / 2 ? 0 : number % chats.length] ?? "";
+    await runOneAnswer(fixture, tab, chatId);
+    if (number % (answerCount / 2) === 0) samples.push(await sample((number / answerCount) * 60));
   }
   await tab.close();
-  return all;
+  return samples;
 }
 
-async function oneAnswer(scene: Scene, tab: Tab, chatId: string): Promise<void> {
-  await tab.go(`#/chats/${chatId}`);
-  const ended = scene.replyEnded();
-  await tab.say("Go on.");
-  await ended;
-  await tab.written();
+async function runOneAnswer(fixture: BenchFixture, tab: Tab, chatId: string): Promise<void> {
+  await tab.navigate(`#/chats/${chatId}`);
+  const replyEnd = fixture.waitForReplyEnd();
+  await tab.sendMessage("Continue.");
+  await replyEnd;
+  await tab.waitForAnswer();
 }
 
-async function heldBy(tab: Tab, minute: number, emptyChat: string): Promise<Held> {
+async function sampleMemory(tab: Tab, minute: number, emptyChat: string): Promise<MemorySample> {
   const { cdp, page } = tab;
-  // React keeps of everything what it was before: that is the empty chat then.
-  for (const hash of [emptyChat, "#/", emptyChat, "#/"]) await tab.go(hash);
-  // A chat that was left is kept for ten seconds, for those who come back.
+  // React retains the previous fiber tree, so the empty chat must be the previous view, too.
+  for (const hash of [emptyChat, "#/", emptyChat, "#/"]) await tab.navigate(hash);
+  // A closed chat is cached for ten seconds.
   await page.waitForTimeout(11_000);
   for (let pass = 0; pass < 3; pass += 1) await cdp.send("HeapProfiler.collectGarbage");
   const { usedSize } = await cdp.send("Runtime.getHeapUsage");
-  const counted = await cdp.send("Memory.getDOMCounters");
-  const { nodes, jsEventListeners: listeners, documents } = counted;
+  const counters = await cdp.send("Memory.getDOMCounters");
+  const { nodes, jsEventListeners: listeners, documents } = counters;
   return { minute, heapBytes: usedSize, nodes, listeners, documents };
 }

@@ -1,55 +1,56 @@
-import { recorded, type Frames } from "./frames.ts";
-import { whenOthersRest } from "./others.ts";
-import { drawn, elements, goTo, scrollUp } from "./probe.ts";
-import { importedChat, Tab, type Scene } from "./scene.ts";
-import { items, slowness } from "./streams.ts";
+import { recordFrames, type FrameStats } from "./frames.ts";
+import { waitForIdleMachine } from "./machine-load.ts";
+import { countElements, measureNavigation, scrollUp, waitForNode } from "./probe.ts";
+import { importChat, Tab, type BenchFixture } from "./bench-fixture.ts";
+import { longChatItems, cpuSlowdown } from "./streams.ts";
 
-/** A chat of 1,000 items, opened in a page that was there and in one that was not. */
-export interface Opened {
-  /** Ms until its end was drawn. */
-  within: number;
-  fromOutside: number;
+/** Results of opening and scrolling a chat of 1,000 items. */
+export interface LongChatResult {
+  /** Time until its end is rendered, in a loaded page, in ms. */
+  navigationMs: number;
+  /** The same including the load of the page. */
+  pageLoadMs: number;
   longestTask: number;
   elements: number;
-  /** 120 px a frame upwards, for 3 s. */
-  scrolled: Frames;
-  /** What others did with the processors just before, from 0 to 1. */
-  others: number;
+  /** Frames while scrolling up by 120 px per frame for 3 s. */
+  scrolling: FrameStats;
+  /** CPU use of other processes just before, from 0 to 1. */
+  otherLoad: number;
 }
 
-export async function openLongChats(
-  scene: Scene,
+export async function measureLongChats(
+  fixture: BenchFixture,
   rounds: number,
-  patienceMs: number,
-): Promise<Opened[]> {
-  const all: Opened[] = [];
+  idleTimeoutMs: number,
+): Promise<LongChatResult[]> {
+  const results: LongChatResult[] = [];
   for (let round = 0; round < rounds; round += 1) {
-    const others = await whenOthersRest(patienceMs);
-    all.push({ ...(await openLongChat(scene)), others });
+    const otherLoad = await waitForIdleMachine(idleTimeoutMs);
+    results.push({ ...(await openLongChat(fixture)), otherLoad });
   }
-  return all;
+  return results;
 }
 
-async function openLongChat(scene: Scene): Promise<Omit<Opened, "others">> {
-  const speech = { kind: "talk", kilobytes: 1, ms: 100 } as const;
-  const { chatId, lastId: nodeId } = await importedChat(scene, items, speech);
+async function openLongChat(fixture: BenchFixture): Promise<Omit<LongChatResult, "otherLoad">> {
+  const script = { kind: "prose", kilobytes: 1, ms: 100 } as const;
+  const { chatId, lastNodeId: nodeId } = await importChat(fixture, longChatItems, script);
   const hash = `#/chats/${chatId}`;
-  const tab = await Tab.open(scene, scene.url, slowness);
-  await tab.ready();
-  let within = NaN;
-  const opening = await recorded(tab, async () => {
-    within = await tab.page.evaluate(goTo, { hash, nodeId });
+  const tab = await Tab.open(fixture, fixture.url, cpuSlowdown);
+  await tab.waitUntilReady();
+  let navigationMs = NaN;
+  const opening = await recordFrames(tab, async () => {
+    navigationMs = await tab.page.evaluate(measureNavigation, { hash, nodeId });
   });
-  const mounted = await tab.page.evaluate(elements);
-  const scrolled = await recorded(tab, () =>
+  const elements = await tab.page.evaluate(countElements);
+  const scrolling = await recordFrames(tab, () =>
     tab.page.evaluate(scrollUp, { px: scrollPx, ms: scrollMs }),
   );
   await tab.close();
-  const other = await Tab.open(scene, "about:blank", slowness);
-  await other.page.goto(`${scene.url}/${hash}`, { waitUntil: "commit" });
-  const fromOutside = await other.page.evaluate(drawn, { nodeId });
-  await other.close();
-  return { within, fromOutside, longestTask: opening.longestTask, elements: mounted, scrolled };
+  const newTab = await Tab.open(fixture, "about:blank", cpuSlowdown);
+  await newTab.page.goto(`${fixture.url}/${hash}`, { waitUntil: "commit" });
+  const pageLoadMs = await newTab.page.evaluate(waitForNode, { nodeId });
+  await newTab.close();
+  return { navigationMs, pageLoadMs, longestTask: opening.longestTask, elements, scrolling };
 }
 
 const scrollPx = 120;

@@ -1,24 +1,24 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { floorPage } from "./floor.ts";
-import { textOf, type Kind } from "./texts.ts";
+import { renderFloorPage } from "./floor.ts";
+import { generateText, type TextKind } from "./generated-text.ts";
 
 /*
- * The model of the bench, a process of its own that speaks Chat: `mixed-100-6000` is 100 KB of Markdown in 6 s, at an even
- * pace. It tells its parent the port it listens on, and then when a reply begins and when it has ended. The floor is a
- * page of its own that draws the same bytes: `/floor?model=NAME`.
+ * A scripted Chat Completions server in its own process. The model name is its script: `mixed-100-6000` streams 100 KB of
+ * Markdown in 6 s at an even pace. Reports its port to the parent process, and the start and end of each reply. Also
+ * serves the page of floor.ts at `/floor?model=NAME`.
  */
 
-export type FromModel = { port: number } | { reply: number; has: "begun" | "ended" };
+export type ModelEvent = { port: number } | { reply: number; state: "started" | "ended" };
 
-/** A model's name is all that it knows. */
-export interface Speech {
-  kind: Kind;
+/** Encoded in the model name. */
+export interface ReplyScript {
+  kind: TextKind;
   kilobytes: number;
   ms: number;
 }
 
-export function modelOf({ kind, kilobytes, ms }: Speech): string {
+export function formatModelName({ kind, kilobytes, ms }: ReplyScript): string {
   return `${kind}-${kilobytes}-${ms}`;
 }
 
@@ -28,13 +28,13 @@ if (import.meta.main) {
     if (pathname === "/floor")
       response
         .writeHead(200, { "content-type": "text/html; charset=utf-8" })
-        .end(floorPage(searchParams.get("model") ?? "", searchParams.has("pieces")));
+        .end(renderFloorPage(searchParams.get("model") ?? "", searchParams.has("pieces")));
     else if (request.method === "GET")
-      response.writeHead(200).end('{"data":[{"id":"talk-1-100"}]}');
+      response.writeHead(200).end('{"data":[{"id":"prose-1-100"}]}');
     else readBody(request, (body) => void answer(JSON.parse(body) as ChatRequest, response));
   });
   server.listen({ port: 0, host: "127.0.0.1" }, () =>
-    tell({ port: (server.address() as AddressInfo).port }),
+    sendToParent({ port: (server.address() as AddressInfo).port }),
   );
   process.on("disconnect", () => process.exit());
 }
@@ -44,76 +44,78 @@ interface ChatRequest {
   messages: { role: string }[];
 }
 
-function tell(message: FromModel): void {
-  process.send?.(message);
+function sendToParent(event: ModelEvent): void {
+  process.send?.(event);
 }
 
-function readBody(request: IncomingMessage, then: (body: string) => void): void {
-  const parts: Buffer[] = [];
-  request.on("data", (part: Buffer) => parts.push(part));
-  request.on("end", () => then(Buffer.concat(parts).toString()));
+function readBody(request: IncomingMessage, onBody: (body: string) => void): void {
+  const chunks: Buffer[] = [];
+  request.on("data", (chunk: Buffer) => chunks.push(chunk));
+  request.on("end", () => onBody(Buffer.concat(chunks).toString()));
 }
 
-/** As many letters as a token has. */
+/** Characters per delta. */
 const tokenLength = 5;
-/** A long text comes in larger pieces, as servers send it that have many words at once. */
-const mostPieces = 3000;
+/** Longer texts have larger deltas, as from servers that batch tokens. */
+const maxDeltas = 3000;
 
-let replies = 0;
+let replyCount = 0;
 
 async function answer({ model, messages }: ChatRequest, response: ServerResponse): Promise<void> {
   const [kind = "", kilobytes = "", ms = ""] = model.split("-");
-  const hasCalled = messages.at(-1)?.role === "tool";
-  const chunks = hasCalled ? [{ content: "Done." }] : deltas(kind as Kind, Number(kilobytes));
+  const isAfterToolCall = messages.at(-1)?.role === "tool";
+  const deltas = isAfterToolCall
+    ? [{ content: "Done." }]
+    : createDeltas(kind as TextKind, Number(kilobytes));
   response.writeHead(200, { "content-type": "text/event-stream; charset=utf-8" });
-  response.write(frame({ role: "assistant", content: "" }));
-  const reply = (replies += 1);
-  tell({ reply, has: "begun" });
-  await paced(chunks, Number(ms), (delta) => response.write(frame(delta)));
-  const reason = kind === "arguments" && !hasCalled ? "tool_calls" : "stop";
-  response.end(`${frame({}, reason)}data: [DONE]\n\n`);
-  tell({ reply, has: "ended" });
+  response.write(formatChunk({ role: "assistant", content: "" }));
+  const reply = (replyCount += 1);
+  sendToParent({ reply, state: "started" });
+  await sendPaced(deltas, Number(ms), (delta) => response.write(formatChunk(delta)));
+  const reason = kind === "arguments" && !isAfterToolCall ? "tool_calls" : "stop";
+  response.end(`${formatChunk({}, reason)}data: [DONE]\n\n`);
+  sendToParent({ reply, state: "ended" });
 }
 
-function deltas(kind: Kind, kilobytes: number): object[] {
-  const texts = piecesOf(textOf(kind, kilobytes));
+function createDeltas(kind: TextKind, kilobytes: number): object[] {
+  const texts = splitIntoPieces(generateText(kind, kilobytes));
   if (kind === "reasoning")
     return [...texts.map((text) => ({ reasoning_content: text })), { content: "That was all." }];
   if (kind !== "arguments") return texts.map((text) => ({ content: text }));
-  const opening = { name: "write_file", arguments: "" };
+  const start = { name: "write_file", arguments: "" };
   return [
-    { tool_calls: [{ index: 0, id: "call_1", type: "function", function: opening }] },
+    { tool_calls: [{ index: 0, id: "call_1", type: "function", function: start }] },
     ...texts.map((text) => ({ tool_calls: [{ index: 0, function: { arguments: text } }] })),
   ];
 }
 
-function piecesOf(text: string): string[] {
-  const size = Math.max(tokenLength, Math.ceil(text.length / mostPieces));
+function splitIntoPieces(text: string): string[] {
+  const size = Math.max(tokenLength, Math.ceil(text.length / maxDeltas));
   const count = Math.ceil(text.length / size);
-  return Array.from({ length: count }, (_, nth) => text.slice(nth * size, (nth + 1) * size));
+  return Array.from({ length: count }, (_, index) => text.slice(index * size, (index + 1) * size));
 }
 
-/** What is due is sent, each on its own: timers are late, and the pace is kept all the same. */
-function paced(
-  chunks: readonly object[],
+/** Sends each delta separately. Catches up when timers are late, to keep the overall pace. */
+function sendPaced(
+  deltas: readonly object[],
   ms: number,
-  send: (chunk: object) => void,
+  send: (delta: object) => void,
 ): Promise<void> {
-  const begun = performance.now();
-  let sent = 0;
+  const startedAt = performance.now();
+  let sentCount = 0;
   return new Promise((resolve) => {
     const timer = setInterval(() => {
-      const due = Math.ceil(((performance.now() - begun) / ms) * chunks.length);
-      for (const chunk of chunks.slice(sent, due)) send(chunk);
-      sent = Math.max(sent, due);
-      if (sent < chunks.length) return;
+      const dueCount = Math.ceil(((performance.now() - startedAt) / ms) * deltas.length);
+      for (const delta of deltas.slice(sentCount, dueCount)) send(delta);
+      sentCount = Math.max(sentCount, dueCount);
+      if (sentCount < deltas.length) return;
       clearInterval(timer);
       resolve();
     }, 2);
   });
 }
 
-function frame(delta: object, finish_reason: string | null = null): string {
+function formatChunk(delta: object, finish_reason: string | null = null): string {
   const choices = [{ index: 0, delta, finish_reason }];
   return `data: ${JSON.stringify({ ...envelope, choices })}\n\n`;
 }

@@ -1,74 +1,75 @@
-import { mebibytes, printTable, times } from "../../../bench/report.ts";
-import type { Frames } from "./frames.ts";
-import { middleOf, kilobytes } from "./goals.ts";
-import type { Held } from "./hour.ts";
-import type { Opened } from "./long-chat.ts";
-import type { Loaded } from "./sizes.ts";
-import { slowness, type Played } from "./streams.ts";
+import { formatMiB, printTable, formatRatio } from "../../../bench/report.ts";
+import type { FrameStats } from "./frames.ts";
+import { findMedianRound, formatKilobytes } from "./goals.ts";
+import type { MemorySample } from "./hour.ts";
+import type { LongChatResult } from "./long-chat.ts";
+import type { LoadStep } from "./sizes.ts";
+import { cpuSlowdown, type StreamResult } from "./streams.ts";
 
-export function printLoaded(all: readonly Loaded[]): void {
-  if (all.length === 0) return;
+export function printLoadSteps(loadSteps: readonly LoadStep[]): void {
+  if (loadSteps.length === 0) return;
   printTable(
-    "What is loaded, step by step, in KB as it is sent",
+    "Loaded files by step, in KB as transferred",
     ["", "files", "script brotli", "gzip", "style brotli", "gzip", "fonts"],
-    all.map(({ step, files, script, style, fonts }) => [
+    loadSteps.map(({ step, files, script, style, fonts }) => [
       step,
       String(files),
-      kilobytes(script.brotli),
-      kilobytes(script.gzip),
-      kilobytes(style.brotli),
-      kilobytes(style.gzip),
-      kilobytes(fonts),
+      formatKilobytes(script.brotli),
+      formatKilobytes(script.gzip),
+      formatKilobytes(style.brotli),
+      formatKilobytes(style.gzip),
+      formatKilobytes(fonts),
     ]),
   );
 }
 
-export function printPlayed(all: readonly Played[]): void {
-  if (all.length === 0) return;
-  const floor = middleOf(all.find(({ of }) => of.name === "floor")?.rounds ?? []);
+export function printStreams(results: readonly StreamResult[]): void {
+  if (results.length === 0) return;
+  const floor = findMedianRound(
+    results.find(({ streamCase }) => streamCase.name === "floor")?.rounds ?? [],
+  );
+  const roundCount = Math.max(...results.map(({ rounds }) => rounds.length));
   printTable(
-    `100 KB in 8 s, followed to the end, on a processor ${slowness} times slower: the middle one of ${Math.max(...all.map(({ rounds }) => rounds.length))} rounds, in ms`,
-    [...frameHeads, "x floor", "frames/s of all", "longest tasks", "others %"],
-    all.flatMap(({ of, rounds, others }) => {
-      const middle = middleOf(rounds);
-      if (middle === undefined) return [];
-      const each = rounds.map(({ perSecond }) => perSecond.toFixed(1)).join(" ");
-      const ratio = times(floor && middle.busy / floor.busy);
+    `100 KB in 8 s, scrolled along, CPU slowed ${cpuSlowdown} times: median of ${roundCount} rounds, in ms`,
+    [...frameHeaders, "x floor", "frames/s by round", "longest tasks", "other load %"],
+    results.flatMap(({ streamCase, rounds, otherLoads }) => {
+      const median = findMedianRound(rounds);
+      if (median === undefined) return [];
+      const frameRates = rounds.map(({ perSecond }) => perSecond.toFixed(1)).join(" ");
+      const ratio = formatRatio(floor && median.busy / floor.busy);
       const tasks = rounds.map(({ longestTask }) => longestTask.toFixed(0)).join(" ");
-      return [[of.title, ...frameCells(middle), ratio, each, tasks, others.map(percent).join(" ")]];
+      const loads = otherLoads.map(formatPercent).join(" ");
+      return [[streamCase.title, ...toFrameCells(median), ratio, frameRates, tasks, loads]];
     }),
   );
 }
 
-export function printOpened(all: readonly Opened[]): void {
-  if (all.length === 0) return;
-  const list = (figure: (one: Opened) => number) =>
-    all.map((one) => figure(one).toFixed(0)).join(" ");
+export function printLongChats(results: readonly LongChatResult[]): void {
+  if (results.length === 0) return;
+  const list = (select: (result: LongChatResult) => number) =>
+    results.map((result) => select(result).toFixed(0)).join(" ");
   printTable(
-    `A chat of 1,000 items, on a processor ${slowness} times slower, all rounds`,
+    `A chat of 1,000 items, CPU slowed ${cpuSlowdown} times, all rounds`,
     ["", "ms"],
     [
-      ["until its end is drawn, in a page that is open", list(({ within }) => within)],
-      ["until its end is drawn, with the page", list(({ fromOutside }) => fromOutside)],
-      ["longest task while it opens", list(({ longestTask }) => longestTask)],
-      ["elements then, of all the page", list(({ elements }) => elements)],
-      [
-        "processors busy with others just before, %",
-        all.map((one) => percent(one.others)).join(" "),
-      ],
+      ["time to its end, in a loaded page", list(({ navigationMs }) => navigationMs)],
+      ["time to its end, including page load", list(({ pageLoadMs }) => pageLoadMs)],
+      ["longest task while opening", list(({ longestTask }) => longestTask)],
+      ["elements on the page then", list(({ elements }) => elements)],
+      ["other load just before, %", results.map((each) => formatPercent(each.otherLoad)).join(" ")],
     ],
   );
   printTable(
-    "Scrolling through it, 120 px a frame for 3 s",
-    frameHeads,
-    all.map(({ scrolled }, nth) => [`round ${nth + 1}`, ...frameCells(scrolled)]),
+    "Scrolling through it, 120 px per frame for 3 s",
+    frameHeaders,
+    results.map(({ scrolling }, index) => [`round ${index + 1}`, ...toFrameCells(scrolling)]),
   );
 }
 
-const frameHeads = [
+const frameHeaders = [
   "",
   "frames/s",
-  "new/s",
+  "changes/s",
   "p95",
   "p99",
   "longest",
@@ -81,7 +82,7 @@ const frameHeads = [
   "layout",
 ];
 
-function frameCells(frames: Frames): string[] {
+function toFrameCells(frames: FrameStats): string[] {
   const { perSecond, changes, p95, p99, longest, over50, over100, busy, script, style, layout } =
     frames;
   return [
@@ -97,20 +98,20 @@ function frameCells(frames: Frames): string[] {
   ];
 }
 
-function percent(share: number): string {
-  return (share * 100).toFixed(0);
+function formatPercent(fraction: number): string {
+  return (fraction * 100).toFixed(0);
 }
 
-export function printHour(all: readonly Held[]): void {
-  const [first] = all;
+export function printHour(samples: readonly MemorySample[]): void {
+  const [first] = samples;
   if (first === undefined) return;
   printTable(
-    "An hour of streaming, told in a minute: 72,000 deltas in 24 answers; the start page, after a collection",
+    "An hour of streaming, simulated in a minute (72,000 deltas in 24 answers); start page after garbage collection",
     ["minute", "heap MiB", "x", "nodes", "listeners", "documents"],
-    all.map(({ minute, heapBytes, nodes, listeners, documents }) => [
+    samples.map(({ minute, heapBytes, nodes, listeners, documents }) => [
       minute.toFixed(0),
-      mebibytes(heapBytes),
-      times(heapBytes / first.heapBytes),
+      formatMiB(heapBytes),
+      formatRatio(heapBytes / first.heapBytes),
       String(nodes),
       String(listeners),
       String(documents),

@@ -2,15 +2,15 @@
 /// <reference lib="dom.iterable" />
 /// <reference lib="dom.asynciterable" />
 
-/* What is run within the page: each function is sent there as its text, so none may use anything outside of itself. */
+/* Functions that run inside the page. Playwright sends each one as source text, so none may use anything outside of itself. */
 
-/** What the page's own clock has seen, in ms. */
+/** All times are `performance.now()` of the page, in ms. */
 export interface Recording {
-  /** When frames were drawn. */
+  /** Times of animation frames. */
   frames: number[];
-  /** What kept the main thread for more than 50 ms. */
-  tasks: { at: number; ms: number }[];
-  /** When something was written into the page. */
+  /** Long tasks: over 50 ms on the main thread. */
+  tasks: { startedAt: number; ms: number }[];
+  /** Times of DOM mutations. */
   changes: number[];
 }
 
@@ -18,34 +18,34 @@ interface Recorder extends Recording {
   stop: () => void;
 }
 
-type Holder = { recorder?: Recorder };
+type RecorderGlobal = { recorder?: Recorder };
 
 export function startRecording(): void {
   const recorder: Recorder = { frames: [], tasks: [], changes: [], stop: () => {} };
-  const observer = new PerformanceObserver((list) => {
+  const taskObserver = new PerformanceObserver((list) => {
     for (const { startTime, duration } of list.getEntries())
-      recorder.tasks.push({ at: startTime, ms: duration });
+      recorder.tasks.push({ startedAt: startTime, ms: duration });
   });
-  observer.observe({ type: "longtask" });
-  const changes = new MutationObserver(() => recorder.changes.push(performance.now()));
-  changes.observe(document.body, { subtree: true, childList: true, characterData: true });
-  let frame = requestAnimationFrame(function next(at) {
-    recorder.frames.push(at);
+  taskObserver.observe({ type: "longtask" });
+  const changeObserver = new MutationObserver(() => recorder.changes.push(performance.now()));
+  changeObserver.observe(document.body, { subtree: true, childList: true, characterData: true });
+  let frame = requestAnimationFrame(function next(time) {
+    recorder.frames.push(time);
     frame = requestAnimationFrame(next);
   });
   recorder.stop = () => {
     cancelAnimationFrame(frame);
-    changes.disconnect();
-    for (const { startTime, duration } of observer.takeRecords())
-      recorder.tasks.push({ at: startTime, ms: duration });
-    observer.disconnect();
+    changeObserver.disconnect();
+    for (const { startTime, duration } of taskObserver.takeRecords())
+      recorder.tasks.push({ startedAt: startTime, ms: duration });
+    taskObserver.disconnect();
   };
-  (globalThis as Holder).recorder = recorder;
+  (globalThis as RecorderGlobal).recorder = recorder;
 }
 
 export function stopRecording(): Recording {
-  const { recorder } = globalThis as Holder;
-  if (recorder === undefined) throw new Error("nothing was recorded");
+  const { recorder } = globalThis as RecorderGlobal;
+  if (recorder === undefined) throw new Error("stopRecording was called before startRecording");
   recorder.stop();
   const { frames, tasks, changes } = recorder;
   return { frames, tasks, changes };
@@ -55,55 +55,61 @@ export function now(): number {
   return performance.now();
 }
 
-/** No answer is being written: it has ended, or a person is asked. */
-export function isWritten(): boolean {
+/** True if no answer is streaming: all have ended or wait for an approval. */
+export function isAnswerComplete(): boolean {
   return document.querySelector('article[aria-busy="true"]:not(:has(.approvals-card))') === null;
 }
 
-/** What the floor's page is there for. */
-export function runFloor(): Promise<void> {
+/** Starts the stream of the page in floor.ts. */
+export function runFloorPage(): Promise<void> {
   return (globalThis as unknown as { run: () => Promise<void> }).run();
 }
 
-/** Of the last answer, or of a page that has none. */
-export function letters(): number {
+/** Returns the text length of the last message, or of a page without messages. */
+export function countCharacters(): number {
   const last = [...document.querySelectorAll("article")].at(-1) ?? document.body;
   return last.textContent.length;
 }
 
-export function elements(): number {
+export function countElements(): number {
   return document.getElementsByTagName("*").length;
 }
 
-/** Upwards, so many px each frame, for so long. */
+/** Scrolls up by `px` per frame for `ms`. */
 export function scrollUp({ px, ms }: { px: number; ms: number }): Promise<void> {
   const scroller = document.querySelector(".chat-scroller");
-  if (scroller === null) throw new Error("there is nothing to scroll");
-  const begun = performance.now();
+  if (scroller === null) throw new Error("no chat is open");
+  const startedAt = performance.now();
   return new Promise((resolve) => {
     requestAnimationFrame(function next() {
       scroller.scrollTop -= px;
-      if (performance.now() - begun < ms) requestAnimationFrame(next);
+      if (performance.now() - startedAt < ms) requestAnimationFrame(next);
       else resolve();
     });
   });
 }
 
-/** Goes to a place within the page; ms until this node was drawn. */
-export function goTo({ hash, nodeId }: { hash: string; nodeId: string }): Promise<number> {
-  const begun = performance.now();
+/** Navigates inside the page. Resolves to the time in ms until the node is rendered. */
+export function measureNavigation({
+  hash,
+  nodeId,
+}: {
+  hash: string;
+  nodeId: string;
+}): Promise<number> {
+  const startedAt = performance.now();
   location.hash = hash;
   return new Promise((resolve) => {
     requestAnimationFrame(function next() {
       if (document.querySelector(`[data-node="${nodeId}"]`) === null) requestAnimationFrame(next);
-      // In the frame after the one that has drawn it.
-      else requestAnimationFrame(() => resolve(performance.now() - begun));
+      // The frame after the one that rendered it.
+      else requestAnimationFrame(() => resolve(performance.now() - startedAt));
     });
   });
 }
 
-/** The same of a page that has just been asked for, by its own clock. */
-export function drawn({ nodeId }: { nodeId: string }): Promise<number> {
+/** Resolves to the time in ms from the start of the page load until the node is rendered. */
+export function waitForNode({ nodeId }: { nodeId: string }): Promise<number> {
   return new Promise((resolve) => {
     requestAnimationFrame(function next() {
       if (document.querySelector(`[data-node="${nodeId}"]`) === null) requestAnimationFrame(next);

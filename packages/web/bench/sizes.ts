@@ -1,11 +1,11 @@
 import { get } from "node:http";
-import { newChat, Tab, type Scene } from "./scene.ts";
+import { createChat, Tab, type BenchFixture } from "./bench-fixture.ts";
 
-/** Bytes as they are sent. */
-interface Sent {
+/** Transferred bytes by type. */
+interface TransferSizes {
   script: Size;
   style: Size;
-  /** Fonts are compressed already. */
+  /** Compressed by their format. */
   fonts: number;
   files: number;
 }
@@ -15,79 +15,82 @@ interface Size {
   gzip: number;
 }
 
-export interface Loaded extends Sent {
+export interface LoadStep extends TransferSizes {
   step: string;
 }
 
-/** What the page asks for, step by step; what was there before is not asked for again. */
-export async function loadedInSteps(scene: Scene): Promise<Loaded[]> {
-  const tab = await Tab.open(scene, "about:blank", 1);
-  const asked: string[] = [];
+/** Measures which assets each step loads in addition to the previous ones. */
+export async function measureLoadSteps(fixture: BenchFixture): Promise<LoadStep[]> {
+  const tab = await Tab.open(fixture, "about:blank", 1);
+  const requested: string[] = [];
   tab.page.on("request", (request) => {
     const { pathname } = new URL(request.url());
-    if (pathname.startsWith("/assets/")) asked.push(pathname);
+    if (pathname.startsWith("/assets/")) requested.push(pathname);
   });
-  const all: Loaded[] = [];
-  for (const [step, hash] of await steps(scene)) {
-    await tab.page.goto(`${scene.url}/${hash}`);
-    // What is loaded early would be loaded by now. The page's own stream never ends, so nothing else tells.
+  const loadSteps: LoadStep[] = [];
+  for (const [step, hash] of await createSteps(fixture)) {
+    await tab.page.goto(`${fixture.url}/${hash}`);
+    // A timeout is used because the network never becomes idle: the event stream of the page does not end.
     await tab.page.waitForTimeout(1500);
-    all.push({ step, ...(await sentOf(scene, asked.splice(0))) });
+    loadSteps.push({ step, ...(await measureTransferSizes(fixture, requested.splice(0))) });
   }
   await tab.close();
-  return all;
+  return loadSteps;
 }
 
-async function steps(scene: Scene): Promise<[step: string, hash: string][]> {
-  const chat = async (content: string) => {
+async function createSteps(fixture: BenchFixture): Promise<[step: string, hash: string][]> {
+  const createChatWith = async (content: string) => {
     const messages = [
       { role: "user", content: "Please." },
       ...(content === "" ? [] : [{ role: "assistant", content }]),
     ];
-    const { data } = await scene.client.importFrom({ messages });
+    const { data } = await fixture.client.importFile({ messages });
     return `#/chats/${data[0]?.chat_id ?? ""}`;
   };
-  const words = await chat("Some *words*.");
+  const markdownChat = await createChatWith("Some *words*.");
   return [
-    ["the start", ""],
+    ["start page", ""],
     [
-      "a chat without an answer",
-      `#/chats/${await newChat(scene, { kind: "talk", kilobytes: 1, ms: 100 })}`,
+      "chat without an answer",
+      `#/chats/${await createChat(fixture, { kind: "prose", kilobytes: 1, ms: 100 })}`,
     ],
-    ["an answer: Markdown", words],
-    ["code: TypeScript", await chat("```ts\nconst one = 1;\n```")],
-    ["code: Python as well", await chat("```python\none = 1\n```")],
-    ["mathematics", await chat("$$\\int_0^1 x^2\\,dx = \\frac{1}{3}$$")],
-    ["the tree", `${words}/tree`],
-    ["the upstreams", "#/upstreams"],
+    ["answer with Markdown", markdownChat],
+    ["TypeScript code", await createChatWith("```ts\nconst one = 1;\n```")],
+    ["Python code", await createChatWith("```python\none = 1\n```")],
+    ["formula", await createChatWith("$$\\int_0^1 x^2\\,dx = \\frac{1}{3}$$")],
+    ["tree view", `${markdownChat}/tree`],
+    ["upstreams", "#/upstreams"],
   ];
 }
 
-async function sentOf(scene: Scene, paths: readonly string[]): Promise<Sent> {
-  const sum = async (ending: string, encoding: string) => {
+async function measureTransferSizes(
+  fixture: BenchFixture,
+  paths: readonly string[],
+): Promise<TransferSizes> {
+  const sum = async (extension: string, encoding: string) => {
     let bytes = 0;
-    for (const path of paths.filter((one) => one.endsWith(ending)))
-      bytes += await sentBytes(`${scene.url}${path}`, encoding);
+    for (const path of paths.filter((each) => each.endsWith(extension)))
+      bytes += await fetchTransferSize(`${fixture.url}${path}`, encoding);
     return bytes;
   };
-  const both = async (ending: string): Promise<Size> => ({
-    brotli: await sum(ending, "br"),
-    gzip: await sum(ending, "gzip"),
+  const measure = async (extension: string): Promise<Size> => ({
+    brotli: await sum(extension, "br"),
+    gzip: await sum(extension, "gzip"),
   });
   return {
-    script: await both(".js"),
-    style: await both(".css"),
+    script: await measure(".js"),
+    style: await measure(".css"),
     fonts: await sum(".woff2", "identity"),
     files: paths.length,
   };
 }
 
-/** As they come over the wire: `fetch` would unpack them. */
-function sentBytes(url: string, encoding: string): Promise<number> {
+/** Returns the size of the encoded body. Not `fetch`, which decodes it. */
+function fetchTransferSize(url: string, encoding: string): Promise<number> {
   return new Promise((resolve, reject) => {
     get(url, { headers: { "accept-encoding": encoding } }, (response) => {
       let bytes = 0;
-      response.on("data", (part: Buffer) => (bytes += part.length));
+      response.on("data", (chunk: Buffer) => (bytes += chunk.length));
       response.on("end", () => resolve(bytes));
       response.on("error", reject);
     }).on("error", reject);

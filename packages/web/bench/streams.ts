@@ -1,135 +1,151 @@
-import { recorded, type Frames } from "./frames.ts";
-import { modelOf, type Speech } from "./model.ts";
-import { whenOthersRest } from "./others.ts";
-import { goTo, letters, runFloor } from "./probe.ts";
-import { importedChat, newChat, Tab, type Scene } from "./scene.ts";
+import { recordFrames, type FrameStats } from "./frames.ts";
+import { formatModelName, type ReplyScript } from "./model.ts";
+import { waitForIdleMachine } from "./machine-load.ts";
+import { countCharacters, measureNavigation, runFloorPage } from "./probe.ts";
+import { createChat, importChat, Tab, type BenchFixture } from "./bench-fixture.ts";
 
-/** Something that is drawn for some seconds, as often as there are rounds. */
-export interface Case {
+/** A stream that is measured once per round. */
+export interface StreamCase {
   name: string;
   title: string;
-  /** What others are compared with: once is enough. */
-  beside?: true;
-  play: (scene: Scene) => Promise<Frames>;
+  /** Only for comparison: measured in the first round, without goals. */
+  isReference?: true;
+  run: (fixture: BenchFixture) => Promise<FrameStats>;
 }
 
-/** So fast an answer of 100 KB comes. */
-const speed = { kilobytes: 100, ms: 8000 };
-/** A processor of a small laptop, or of a phone that is not new. */
-export const slowness = 4;
+const pace = { kilobytes: 100, ms: 8000 };
+/** Simulates a small laptop or an older phone. */
+export const cpuSlowdown = 4;
 
-const mixed: Speech = { kind: "mixed", ...speed };
+const mixed: ReplyScript = { kind: "mixed", ...pace };
 
-export const streamCases: readonly Case[] = [
+export const streamCases: readonly StreamCase[] = [
   {
     name: "floor",
-    title: "floor: its letters alone, in pieces",
-    beside: true,
-    play: (scene) => onFloor(scene, "&pieces"),
+    title: "floor: plain text in pieces",
+    isReference: true,
+    run: (fixture) => runFloor(fixture, "&pieces"),
   },
   {
     name: "plain",
-    title: "peer: its letters in one <pre>",
-    beside: true,
-    play: (scene) => onFloor(scene, ""),
+    title: "peer: plain text in one <pre>",
+    isReference: true,
+    run: (fixture) => runFloor(fixture, ""),
   },
-  { name: "mixed", title: "mixed Markdown", play: (scene) => inNewChat(scene, mixed) },
+  { name: "mixed", title: "mixed Markdown", run: (fixture) => runInNewChat(fixture, mixed) },
   {
     name: "code",
-    title: "one block of code",
-    play: (scene) => inNewChat(scene, { kind: "code", ...speed }),
+    title: "one code block",
+    run: (fixture) => runInNewChat(fixture, { kind: "code", ...pace }),
   },
   {
     name: "list",
     title: "one list",
-    play: (scene) => inNewChat(scene, { kind: "list", ...speed }),
+    run: (fixture) => runInNewChat(fixture, { kind: "list", ...pace }),
   },
   {
     name: "reasoning",
-    title: "reasoning, unfolded",
-    play: (scene) => inNewChat(scene, { kind: "reasoning", ...speed }, /^Thinking/),
+    title: "reasoning, expanded",
+    run: (fixture) => runInNewChat(fixture, { kind: "reasoning", ...pace }, /^Thinking/),
   },
   {
     name: "arguments",
-    title: "arguments of a tool, unfolded",
-    play: (scene) => inNewChat(scene, { kind: "arguments", ...speed }, /write_file/),
+    title: "tool arguments, expanded",
+    run: (fixture) => runInNewChat(fixture, { kind: "arguments", ...pace }, /write_file/),
   },
   {
     name: "long",
     title: "mixed, after 1,000 items",
-    play: (scene) => inLongChat(scene),
+    run: (fixture) => runInLongChat(fixture),
   },
 ];
 
-async function onFloor(scene: Scene, more: string): Promise<Frames> {
-  const tab = await Tab.open(scene, `${scene.floor}?model=${modelOf(mixed)}${more}`, slowness);
-  return watched(tab, async () => {
-    const ended = scene.replyEnded();
-    await tab.page.evaluate(runFloor);
-    await ended;
+async function runFloor(fixture: BenchFixture, query: string): Promise<FrameStats> {
+  const tab = await Tab.open(
+    fixture,
+    `${fixture.floorUrl}?model=${formatModelName(mixed)}${query}`,
+    cpuSlowdown,
+  );
+  return recordStream(tab, async () => {
+    const replyEnd = fixture.waitForReplyEnd();
+    await tab.page.evaluate(runFloorPage);
+    await replyEnd;
   });
 }
 
-async function inNewChat(scene: Scene, speech: Speech, unfolds?: RegExp): Promise<Frames> {
-  const chatId = await newChat(scene, speech);
-  const tab = await Tab.open(scene, `${scene.url}/#/chats/${chatId}`, slowness);
-  await tab.ready();
-  return answered(scene, tab, unfolds);
+async function runInNewChat(
+  fixture: BenchFixture,
+  script: ReplyScript,
+  expandButton?: RegExp,
+): Promise<FrameStats> {
+  const chatId = await createChat(fixture, script);
+  const tab = await Tab.open(fixture, `${fixture.url}/#/chats/${chatId}`, cpuSlowdown);
+  await tab.waitUntilReady();
+  return recordAnswer(fixture, tab, expandButton);
 }
 
-async function inLongChat(scene: Scene): Promise<Frames> {
-  const { chatId, lastId } = await importedChat(scene, items, mixed);
-  const tab = await Tab.open(scene, scene.url, slowness);
-  await tab.ready();
-  await tab.page.evaluate(goTo, { hash: `#/chats/${chatId}`, nodeId: lastId });
+async function runInLongChat(fixture: BenchFixture): Promise<FrameStats> {
+  const { chatId, lastNodeId } = await importChat(fixture, longChatItems, mixed);
+  const tab = await Tab.open(fixture, fixture.url, cpuSlowdown);
+  await tab.waitUntilReady();
+  await tab.page.evaluate(measureNavigation, {
+    hash: `#/chats/${chatId}`,
+    nodeId: lastNodeId,
+  });
   await tab.page.waitForTimeout(500);
-  return answered(scene, tab);
+  return recordAnswer(fixture, tab);
 }
 
-export const items = 1000;
+export const longChatItems = 1000;
 
-/** From the question to the end of the answer, followed all the way. */
-function answered(scene: Scene, tab: Tab, unfolds?: RegExp): Promise<Frames> {
-  return watched(tab, async () => {
-    const ended = scene.replyEnded();
-    await tab.say("Please.");
-    if (unfolds !== undefined) await tab.page.getByRole("button", { name: unfolds }).click();
-    await ended;
-    await tab.written();
+/** Records from sending the message to the end of the answer, while the list scrolls along. */
+function recordAnswer(fixture: BenchFixture, tab: Tab, expandButton?: RegExp): Promise<FrameStats> {
+  return recordStream(tab, async () => {
+    const replyEnd = fixture.waitForReplyEnd();
+    await tab.sendMessage("Please.");
+    if (expandButton !== undefined)
+      await tab.page.getByRole("button", { name: expandButton }).click();
+    await replyEnd;
+    await tab.waitForAnswer();
   });
 }
 
-async function watched(tab: Tab, run: () => Promise<void>): Promise<Frames> {
-  const frames = await recorded(tab, run);
-  const drawn = await tab.page.evaluate(letters);
+async function recordStream(tab: Tab, run: () => Promise<void>): Promise<FrameStats> {
+  const frames = await recordFrames(tab, run);
+  const characters = await tab.page.evaluate(countCharacters);
   await tab.close();
-  // Marks of Markdown are no letters of the page.
-  if (drawn < speed.kilobytes * 600 || frames.seconds * 1000 < speed.ms * 0.9)
-    throw new Error(`${drawn} letters in ${frames.seconds.toFixed(1)} s: it was not drawn whole`);
+  // 600 of 1,000 characters: Markdown syntax is not part of the rendered text.
+  if (characters < pace.kilobytes * 600 || frames.seconds * 1000 < pace.ms * 0.9)
+    throw new Error(
+      `incomplete rendering: ${characters} characters in ${frames.seconds.toFixed(1)} s`,
+    );
   return frames;
 }
 
-/** What one case came to. */
-export interface Played {
-  of: Case;
-  rounds: Frames[];
-  /** What others did with the processors just before each, from 0 to 1. */
-  others: number[];
+export interface StreamResult {
+  streamCase: StreamCase;
+  rounds: FrameStats[];
+  /** CPU use of other processes just before each round, from 0 to 1. */
+  otherLoads: number[];
 }
 
-/** In turns: whatever slows the machine down for a while slows down all. */
-export async function played(
-  scene: Scene,
-  cases: readonly Case[],
-  rounds: number,
-  patienceMs: number,
-): Promise<Played[]> {
-  const all = cases.map((of): Played => ({ of, rounds: [], others: [] }));
-  for (let round = 0; round < rounds; round += 1)
-    for (const { of, rounds: done, others } of all) {
-      if (round > 0 && of.beside) continue;
-      others.push(await whenOthersRest(patienceMs));
-      done.push(await of.play(scene));
+/** Alternates between the cases, so that a temporary load on the machine affects all of them. */
+export async function measureStreams(
+  fixture: BenchFixture,
+  cases: readonly StreamCase[],
+  roundCount: number,
+  idleTimeoutMs: number,
+): Promise<StreamResult[]> {
+  const results = cases.map((streamCase): StreamResult => ({
+    streamCase,
+    rounds: [],
+    otherLoads: [],
+  }));
+  for (let round = 0; round < roundCount; round += 1)
+    for (const { streamCase, rounds, otherLoads } of results) {
+      if (round > 0 && streamCase.isReference) continue;
+      otherLoads.push(await waitForIdleMachine(idleTimeoutMs));
+      rounds.push(await streamCase.run(fixture));
     }
-  return all;
+  return results;
 }

@@ -1,58 +1,63 @@
 import type { Locator, Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
-import { pictureFor } from "@deltawire/demo";
+import { createSampleImage } from "@deltawire/demo";
 import {
-  answers,
-  downloadedBy,
-  endedAnswers,
-  isForTitle,
-  messageBox,
-  messages,
-  moreOf,
-  pick,
-  takeModel,
-  toldWith,
-  undo,
-  sendEdited,
-} from "./in-chat.ts";
-import { focusedIn, say, staged, takePicture } from "./stage.ts";
+  getAnswers,
+  captureDownload,
+  waitForAnswers,
+  isTitleRequest,
+  getComposerInput,
+  getMessages,
+  getMoreButton,
+  chooseMenuItem,
+  pickModel,
+  findModelRequest,
+  undoByToast,
+  sendEdit,
+} from "./chat-actions.ts";
+import {
+  getFocusedName,
+  sendMessage,
+  setupBrowserFixture,
+  takeScreenshot,
+} from "./browser-fixture.ts";
 
-/* Another try, other words, another way: versions, branches, and what can be done with what is there. */
+/* Versions and branches, and actions on messages and answers. */
 
-const stage = staged();
+const fixture = setupBrowserFixture();
 
-/** A chat in which somebody has said these, and has got an answer to each. */
-async function chatOf(...said: string[]): Promise<Page> {
-  const tab = await (await stage.person()).tab(await stage.chat());
-  for (const [at, words] of said.entries()) {
-    await say(tab, words);
-    await endedAnswers(tab, at + 1);
+/** Opens a chat with these messages and an answer to each. */
+async function openChatWith(...messages: string[]): Promise<Page> {
+  const tab = await (await fixture.newUser()).tab(await fixture.createChat());
+  for (const [at, words] of messages.entries()) {
+    await sendMessage(tab, words);
+    await waitForAnswers(tab, at + 1);
   }
   return tab;
 }
 
-function place(node: Locator, of: "Version" | "Branch"): Promise<string | null> {
+function getSwitcherText(node: Locator, of: "Version" | "Branch"): Promise<string | null> {
   return node.getByRole("group", { name: new RegExp(`^${of} \\d`) }).getAttribute("aria-label");
 }
 
-function step(node: Locator, name: string): Promise<void> {
+function clickSwitcher(node: Locator, name: string): Promise<void> {
   return node.getByRole("button", { name }).click();
 }
 
 async function edit(message: Locator, words: string, how: string): Promise<void> {
   await message.hover();
   await message.getByRole("button", { name: "Edit", exact: true }).click();
-  await sendEdited(message, words, how);
+  await sendEdit(message, words, how);
 }
 
-/** How often a model was; it is asked for a title too, at any time. */
-function askedToAnswer(): number {
-  const bodies = stage.requests.map(({ body }) => JSON.stringify(body ?? null));
-  return bodies.filter((body) => !isForTitle(body)).length;
+/** Counts model requests, except those for titles, which may come at any time. */
+function countAnswerRequests(): number {
+  const bodies = fixture.requests.map(({ body }) => JSON.stringify(body ?? null));
+  return bodies.filter((body) => !isTitleRequest(body)).length;
 }
 
-/** All that was said on the path, in order. */
-function path(tab: Page): Promise<string[]> {
+/** Returns the texts on the shown path in order. */
+function getPathTexts(tab: Page): Promise<string[]> {
   return tab
     .getByRole("log", { name: "Conversation" })
     .getByRole("article")
@@ -62,141 +67,150 @@ function path(tab: Page): Promise<string[]> {
 }
 
 describe("an answer", () => {
-  test("is asked for again, and both versions can be seen", async () => {
-    const tab = await chatOf("Hello");
-    const answer = answers(tab).first();
+  test("can be retried, and both versions can be shown", async () => {
+    const tab = await openChatWith("Hello");
+    const answer = getAnswers(tab).first();
     await answer.getByRole("button", { name: "Retry" }).click();
-    await expect.poll(() => place(answer, "Version")).toBe("Version 2 of 2");
-    await endedAnswers(tab, 1);
+    await expect.poll(() => getSwitcherText(answer, "Version")).toBe("Version 2 of 2");
+    await waitForAnswers(tab, 1);
     expect(await answer.getByRole("button", { name: "Next version" }).isDisabled()).toBe(true);
-    await takePicture(tab, "chat-versions");
-    await step(answer, "Previous version");
-    await expect.poll(() => place(answer, "Version")).toBe("Version 1 of 2");
-    await step(answer, "Next version");
-    await expect.poll(() => place(answer, "Version")).toBe("Version 2 of 2");
+    await takeScreenshot(tab, "chat-versions");
+    await clickSwitcher(answer, "Previous version");
+    await expect.poll(() => getSwitcherText(answer, "Version")).toBe("Version 1 of 2");
+    await clickSwitcher(answer, "Next version");
+    await expect.poll(() => getSwitcherText(answer, "Version")).toBe("Version 2 of 2");
   });
 
-  test("is asked for again from another model", async () => {
-    const tab = await chatOf("Hello");
-    await pick(moreOf(answers(tab).first()), "Retry with another model…");
+  test("can be retried with another model", async () => {
+    const tab = await openChatWith("Hello");
+    await chooseMenuItem(getMoreButton(getAnswers(tab).first()), "Retry with another model…");
     const dialog = tab.getByRole("dialog", { name: "Retry with another model" });
-    await dialog.getByRole("button", { name: /^Who answers this once/ }).click();
-    await takePicture(tab, "chat-retry-with");
-    await takeModel(dialog, "think-tags");
+    await dialog.getByRole("button", { name: /^Answer with/ }).click();
+    await takeScreenshot(tab, "chat-retry-with");
+    await pickModel(dialog, "think-tags");
     await dialog.getByRole("button", { name: "Retry" }).click();
-    await tab.getByRole("article", { name: "Answer of lab/think-tags" }).waitFor();
-    const answer = await endedAnswers(tab, 1);
-    await step(answer, "Previous version");
-    await tab.getByRole("article", { name: "Answer of demo-agent" }).waitFor();
+    await tab.getByRole("article", { name: "Answer from lab/think-tags" }).waitFor();
+    const answer = await waitForAnswers(tab, 1);
+    await clickSwitcher(answer, "Previous version");
+    await tab.getByRole("article", { name: "Answer from demo-agent" }).waitFor();
   });
 
-  test("is changed by hand, and the model is told those words", async () => {
-    const tab = await chatOf("Hello");
-    const answer = answers(tab).first();
+  test("can be edited, and the model gets the edited text", async () => {
+    const tab = await openChatWith("Hello");
+    const answer = getAnswers(tab).first();
     await answer.hover();
-    await answer.getByRole("button", { name: "Edit by hand" }).click();
+    await answer.getByRole("button", { name: "Edit answer" }).click();
     const field = answer.getByRole("textbox", { name: "Edit the answer" });
     expect(await field.inputValue()).toContain("> Hello");
     await field.fill("The **sea** is green.");
-    await takePicture(tab, "chat-edit-answer");
+    await takeScreenshot(tab, "chat-edit-answer");
     await answer.getByRole("button", { name: "Save" }).click();
     await field.waitFor({ state: "detached" });
-    await answer.getByText("by hand").waitFor();
+    await answer.getByText("edited or imported").waitFor();
     expect(await answer.locator("strong").first().innerText()).toBe("sea");
-    expect(await place(answer, "Version")).toBe("Version 2 of 2");
-    await say(tab, "And the sky?");
-    await endedAnswers(tab, 2);
-    expect(toldWith(stage.requests, "the sky")).toContain("The **sea** is green.");
+    expect(await getSwitcherText(answer, "Version")).toBe("Version 2 of 2");
+    await sendMessage(tab, "And the sky?");
+    await waitForAnswers(tab, 2);
+    expect(findModelRequest(fixture.requests, "the sky")).toContain("The **sea** is green.");
   });
 });
 
 describe("a message", () => {
-  test("in other words can be a version: what follows it stays, marked as outdated", async () => {
-    const tab = await chatOf("Say one", "Say two");
-    await edit(messages(tab).first(), "Say three", "Send as version");
-    await expect.poll(() => place(messages(tab).first(), "Version")).toBe("Version 2 of 2");
-    await expect.poll(async () => (await path(tab))[1]).toContain("Say three");
-    await takePicture(tab, "chat-edited");
-    const said = await path(tab);
-    expect(said).toHaveLength(4);
-    expect(said[2]).toBe("Say two");
+  test("can be edited as a version: later messages stay, marked as outdated", async () => {
+    const tab = await openChatWith("Say one", "Say two");
+    await edit(getMessages(tab).first(), "Say three", "Send as new version");
+    await expect
+      .poll(() => getSwitcherText(getMessages(tab).first(), "Version"))
+      .toBe("Version 2 of 2");
+    await expect.poll(async () => (await getPathTexts(tab))[1]).toContain("Say three");
+    await takeScreenshot(tab, "chat-edited");
+    const texts = await getPathTexts(tab);
+    expect(texts).toHaveLength(4);
+    expect(texts[2]).toBe("Say two");
     const outdated = tab.getByText("Outdated", { exact: true });
-    // The message and its answer after that; the first answer is a new one.
+    // The following message and its answer are outdated, and the first answer is new.
     await expect.poll(() => outdated.count()).toBe(2);
-    expect(await answers(tab).first().getByText("Outdated", { exact: true }).count()).toBe(0);
-    await step(messages(tab).first(), "Previous version");
-    await expect.poll(async () => (await path(tab))[1]).toContain("Say one");
+    expect(await getAnswers(tab).first().getByText("Outdated", { exact: true }).count()).toBe(0);
+    await clickSwitcher(getMessages(tab).first(), "Previous version");
+    await expect.poll(async () => (await getPathTexts(tab))[1]).toContain("Say one");
     await expect.poll(() => outdated.count()).toBe(0);
-    expect(await answers(tab).first().innerText()).not.toContain("answers version");
+    expect(await getAnswers(tab).first().innerText()).not.toContain("answers version");
   });
 
-  test("that is only changed asks nobody, and its answer says which version it is of", async () => {
-    const tab = await chatOf("Say one");
-    const asked = askedToAnswer();
-    await edit(messages(tab).first(), "Say four", "Only change");
-    await answers(tab).first().getByText("This answers version 1 of the message.").waitFor();
-    await answers(tab).first().getByText("Outdated", { exact: true }).waitFor();
-    await takePicture(tab, "chat-answers-another");
+  test("that is saved without sending calls no model, and its answer shows to which version it belongs", async () => {
+    const tab = await openChatWith("Say one");
+    const requestCount = countAnswerRequests();
+    await edit(getMessages(tab).first(), "Say four", "Save without sending");
+    await getAnswers(tab).first().getByText("This answers version 1 of the message.").waitFor();
+    await getAnswers(tab).first().getByText("Outdated", { exact: true }).waitFor();
+    await takeScreenshot(tab, "chat-answers-another");
     await tab.goto(`${tab.url().replace(/[?].*$/, "")}/tree`);
-    await tab.getByRole("treeitem", { name: /outdated: written for another version/ }).waitFor();
-    await takePicture(tab, "tree-outdated");
+    await tab.getByRole("treeitem", { name: /outdated: based on another version/ }).waitFor();
+    await takeScreenshot(tab, "tree-outdated");
     await tab.goBack();
-    expect(askedToAnswer()).toBe(asked);
-    await step(answers(tab).first(), "Show it");
-    await expect.poll(async () => (await path(tab))[0]).toBe("Say one");
+    expect(countAnswerRequests()).toBe(requestCount);
+    await clickSwitcher(getAnswers(tab).first(), "Show it");
+    await expect.poll(async () => (await getPathTexts(tab))[0]).toBe("Say one");
   });
 
-  test("in other words is a branch, and the other one is left as it was", async () => {
-    const tab = await chatOf("Say one", "Say two");
-    await edit(messages(tab).nth(1), "Say three", "Send");
-    await expect.poll(() => place(messages(tab).nth(1), "Branch")).toBe("Branch 2 of 2");
-    await endedAnswers(tab, 2);
-    expect((await path(tab))[3]).toContain("Say three");
-    await takePicture(tab, "chat-branch");
-    await step(messages(tab).nth(1), "Previous branch");
-    await expect.poll(async () => (await path(tab))[3]).toContain("Say two");
+  test("can be edited as a branch, and the other branch stays unchanged", async () => {
+    const tab = await openChatWith("Say one", "Say two");
+    await edit(getMessages(tab).nth(1), "Say three", "Send");
+    await expect
+      .poll(() => getSwitcherText(getMessages(tab).nth(1), "Branch"))
+      .toBe("Branch 2 of 2");
+    await waitForAnswers(tab, 2);
+    expect((await getPathTexts(tab))[3]).toContain("Say three");
+    await takeScreenshot(tab, "chat-branch");
+    await clickSwitcher(getMessages(tab).nth(1), "Previous branch");
+    await expect.poll(async () => (await getPathTexts(tab))[3]).toContain("Say two");
   });
 
-  test("begins a branch behind an answer, or in place of a message", async () => {
-    const tab = await chatOf("Say one", "Say two");
-    await pick(moreOf(answers(tab).first()), "Branch from here");
-    await tab.getByText("Your next message begins a new branch here.").waitFor();
-    expect(await messages(tab).count()).toBe(1);
-    await takePicture(tab, "chat-branching");
+  test("can start a branch after an answer, or in place of a message", async () => {
+    const tab = await openChatWith("Say one", "Say two");
+    await chooseMenuItem(getMoreButton(getAnswers(tab).first()), "Branch from here");
+    await tab.getByText("Your next message starts a new branch here.").waitFor();
+    expect(await getMessages(tab).count()).toBe(1);
+    await takeScreenshot(tab, "chat-branching");
     await tab.getByRole("button", { name: "Cancel" }).click();
-    await expect.poll(() => messages(tab).count()).toBe(2);
+    await expect.poll(() => getMessages(tab).count()).toBe(2);
 
-    await pick(moreOf(messages(tab).nth(1)), "Branch instead of this");
-    await say(tab, "Say five");
-    await expect.poll(() => place(messages(tab).nth(1), "Branch")).toBe("Branch 2 of 2");
-    await endedAnswers(tab, 2);
-    expect((await path(tab))[2]).toBe("Say five");
+    await chooseMenuItem(getMoreButton(getMessages(tab).nth(1)), "Branch before this");
+    await sendMessage(tab, "Say five");
+    await expect
+      .poll(() => getSwitcherText(getMessages(tab).nth(1), "Branch"))
+      .toBe("Branch 2 of 2");
+    await waitForAnswers(tab, 2);
+    expect((await getPathTexts(tab))[2]).toBe("Say five");
 
-    // It was for that message alone: with the branch gone the next one is at the end again.
-    await pick(moreOf(messages(tab).nth(1)), "Delete with all that follows");
-    await expect.poll(async () => (await path(tab))[2]).toBe("Say two");
-    await say(tab, "Say six");
-    await endedAnswers(tab, 3);
-    expect((await path(tab))[4]).toBe("Say six");
+    // Without the branch, the next message is at the end again.
+    await chooseMenuItem(
+      getMoreButton(getMessages(tab).nth(1)),
+      "Delete this and everything after",
+    );
+    await expect.poll(async () => (await getPathTexts(tab))[2]).toBe("Say two");
+    await sendMessage(tab, "Say six");
+    await waitForAnswers(tab, 3);
+    expect((await getPathTexts(tab))[4]).toBe("Say six");
   });
 
-  test("that is left while it is edited stays as it was", async () => {
-    const tab = await chatOf("Say one");
-    await messages(tab).first().hover();
-    await messages(tab).first().getByRole("button", { name: "Edit", exact: true }).click();
-    await expect.poll(() => focusedIn(tab)).toBe("Edit your message");
+  test("stays unchanged if its editor is closed", async () => {
+    const tab = await openChatWith("Say one");
+    await getMessages(tab).first().hover();
+    await getMessages(tab).first().getByRole("button", { name: "Edit", exact: true }).click();
+    await expect.poll(() => getFocusedName(tab)).toBe("Edit your message");
     await tab.keyboard.type(" and more");
-    await takePicture(tab, "chat-edit-message");
+    await takeScreenshot(tab, "chat-edit-message");
     await tab.keyboard.press("Escape");
     await tab.getByRole("textbox", { name: "Edit your message" }).waitFor({ state: "detached" });
-    expect((await path(tab))[0]).toBe("Say one");
+    expect((await getPathTexts(tab))[0]).toBe("Say one");
   });
 });
 
-describe("a message that is being edited", () => {
+describe("an open message editor", () => {
   const editor = (tab: Page) => tab.getByRole("textbox", { name: "Edit your message" });
-  const leaveOut = (tab: Page) => tab.getByRole("button", { name: /^Leave out/ });
-  const picture = `data:image/png;base64,${pictureFor("the sea").toString("base64")}`;
+  const removeButton = (tab: Page) => tab.getByRole("button", { name: /^Remove/ });
+  const imageData = `data:image/png;base64,${createSampleImage("the sea").toString("base64")}`;
   const turns = Array.from({ length: 40 }, (_, at) => [
     { role: "user", content: `Question ${at + 1}` },
     { role: "assistant", content: `Answer ${at + 1} goes on. `.repeat(60) },
@@ -207,20 +221,20 @@ describe("a message that is being edited", () => {
         role: "user",
         content: [
           { type: "text", text: "What is this?" },
-          { type: "image_url", image_url: { url: picture } },
+          { type: "image_url", image_url: { url: imageData } },
         ],
       },
       ...turns.flat().slice(1),
     ],
   };
 
-  test("leaves the focus where it is when it comes into sight again, and stays as it was left", async () => {
-    const tab = await (await stage.person()).tab(await stage.importChat(longChat));
+  test("does not take the focus when it is scrolled back into view, and keeps its text", async () => {
+    const tab = await (await fixture.newUser()).tab(await fixture.importChat(longChat));
     const log = tab.getByRole("log", { name: "Conversation" });
     const scrollTo = (end: "top" | "bottom") =>
       log.evaluate((list, to) => list.scrollTo(0, to === "top" ? 0 : list.scrollHeight), end);
-    const first = messages(tab).filter({ hasText: "What is this?" });
-    // What is drawn on the way may be higher than it was guessed.
+    const first = getMessages(tab).filter({ hasText: "What is this?" });
+    // The heights of elements that are mounted on the way may differ from the estimates.
     const atTop = (there: Locator) => async () => {
       await scrollTo("top");
       return there.count();
@@ -228,26 +242,26 @@ describe("a message that is being edited", () => {
     await expect.poll(atTop(first)).toBe(1);
     await first.hover();
     await first.getByRole("button", { name: "Edit", exact: true }).click();
-    await expect.poll(() => focusedIn(tab)).toBe("Edit your message");
+    await expect.poll(() => getFocusedName(tab)).toBe("Edit your message");
     await tab.keyboard.type(" And that?");
-    await leaveOut(tab).click();
+    await removeButton(tab).click();
     await scrollTo("bottom");
     await editor(tab).waitFor({ state: "detached" });
-    await messageBox(tab).focus();
+    await getComposerInput(tab).focus();
     await expect.poll(atTop(editor(tab))).toBe(1);
-    expect(await focusedIn(tab)).toBe("Message");
+    expect(await getFocusedName(tab)).toBe("Message");
     expect(await editor(tab).inputValue()).toBe("What is this? And that?");
-    expect(await leaveOut(tab).count()).toBe(0);
+    expect(await removeButton(tab).count()).toBe(0);
   });
 
-  test("is so still after another chat and a reload, until it is sent", async () => {
-    const tab = await chatOf("Say one");
+  test("is restored after a visit to another chat and a reload, until it is sent", async () => {
+    const tab = await openChatWith("Say one");
     const here = tab.url();
-    await messages(tab).first().hover();
-    await messages(tab).first().getByRole("button", { name: "Edit", exact: true }).click();
-    await expect.poll(() => focusedIn(tab)).toBe("Edit your message");
+    await getMessages(tab).first().hover();
+    await getMessages(tab).first().getByRole("button", { name: "Edit", exact: true }).click();
+    await expect.poll(() => getFocusedName(tab)).toBe("Edit your message");
     await tab.keyboard.type(" and two");
-    await tab.goto(here.replace(/#.*/, await stage.chat()));
+    await tab.goto(here.replace(/#.*/, await fixture.createChat()));
     await editor(tab).waitFor({ state: "detached" });
     await tab.goto(here);
     await expect.poll(() => editor(tab).inputValue()).toBe("Say one and two");
@@ -256,93 +270,98 @@ describe("a message that is being edited", () => {
     await editor(tab).press("Control+Enter");
     await editor(tab).waitFor({ state: "detached" });
     await tab.reload();
-    await messages(tab).first().getByText("Say one and two").waitFor();
+    await getMessages(tab).first().getByText("Say one and two").waitFor();
     expect(await editor(tab).count()).toBe(0);
   });
 });
 
-describe("what stands in a chat", () => {
-  test("is always told, never told, or bookmarked, and says so", async () => {
-    const tab = await chatOf("Say one", "Say two");
-    const [first, second] = [messages(tab).first(), answers(tab).first()];
-    await pick(moreOf(first), "Always tell the model");
-    await first.getByText("Always told").waitFor();
-    await pick(moreOf(second), "Never tell the model");
-    await second.getByText("Never told").waitFor();
-    await pick(moreOf(first), "Bookmark");
+describe("a node of a chat", () => {
+  test("shows whether it is always included, excluded from context, or bookmarked", async () => {
+    const tab = await openChatWith("Say one", "Say two");
+    const [first, second] = [getMessages(tab).first(), getAnswers(tab).first()];
+    await chooseMenuItem(getMoreButton(first), "Always include");
+    await first.getByText("Always included").waitFor();
+    await chooseMenuItem(getMoreButton(second), "Exclude from context");
+    await second.getByText("Excluded from context").waitFor();
+    await chooseMenuItem(getMoreButton(first), "Bookmark");
     await first.getByText("Bookmarked").waitFor();
-    await takePicture(tab, "chat-marks");
+    await takeScreenshot(tab, "chat-marks");
 
-    await say(tab, "Say three");
-    await endedAnswers(tab, 3);
-    const told = toldWith(stage.requests, "Say three");
-    expect(told).toContain("Say one");
-    expect(told).not.toContain("> Say one");
-    expect(told).toContain("> Say two");
+    await sendMessage(tab, "Say three");
+    await waitForAnswers(tab, 3);
+    const request = findModelRequest(fixture.requests, "Say three");
+    expect(request).toContain("Say one");
+    expect(request).not.toContain("> Say one");
+    expect(request).toContain("> Say two");
 
-    await pick(tab.getByRole("button", { name: "Bookmarks" }), "1. Say one");
+    await chooseMenuItem(tab.getByRole("button", { name: "Bookmarks" }), "1. Say one");
     await expect.poll(() => first.evaluate(isInView)).toBe(true);
-    await pick(moreOf(first), "Bookmark");
+    await chooseMenuItem(getMoreButton(first), "Bookmark");
     await tab.getByRole("button", { name: "Bookmarks" }).waitFor({ state: "detached" });
   });
 
-  test("is cut off from the model by a separator, which can be taken out", async () => {
-    const tab = await chatOf("Say one");
-    await pick(moreOf(answers(tab).first()), "Separator after this");
-    await tab.getByText("The model is told nothing from above this line").waitFor();
-    await say(tab, "Say two");
-    await endedAnswers(tab, 2);
-    // Whoever sends something sees what comes of it, whatever was pressed before.
+  test("starts a fresh context, which can be undone", async () => {
+    const tab = await openChatWith("Say one");
+    await chooseMenuItem(getMoreButton(getAnswers(tab).first()), "Start fresh context here");
+    await tab.getByText("Messages above this line are not sent to the model").waitFor();
+    await sendMessage(tab, "Say two");
+    await waitForAnswers(tab, 2);
+    // Sending a message scrolls to its answer.
     const jump = tab.getByRole("button", { name: /^Jump to the end/ });
     await expect.poll(() => jump.count()).toBe(0);
-    await takePicture(tab, "chat-separator");
-    expect(toldWith(stage.requests, "Say two")).not.toContain("Say one");
-    await tab.getByRole("button", { name: "Remove the separator" }).click();
-    await undo(tab, "Deleted from the chat");
-    await tab.getByText("The model is told nothing from above this line").waitFor();
+    await takeScreenshot(tab, "chat-separator");
+    expect(findModelRequest(fixture.requests, "Say two")).not.toContain("Say one");
+    await tab.getByRole("button", { name: "Include messages above" }).click();
+    await undoByToast(tab, "Deleted from the chat");
+    await tab.getByText("Messages above this line are not sent to the model").waitFor();
   });
 
-  test("is deleted, alone or with all that follows, and comes back", async () => {
-    const tab = await chatOf("Say one", "Say two");
-    await pick(moreOf(messages(tab).nth(1)), "Delete with all that follows");
-    await expect.poll(() => messages(tab).count()).toBe(1);
-    await takePicture(tab, "chat-deleted-message");
-    await undo(tab, "Deleted from the chat");
-    await expect.poll(() => answers(tab).count()).toBe(2);
+  test("can be deleted alone or with everything after it, and restored", async () => {
+    const tab = await openChatWith("Say one", "Say two");
+    await chooseMenuItem(
+      getMoreButton(getMessages(tab).nth(1)),
+      "Delete this and everything after",
+    );
+    await expect.poll(() => getMessages(tab).count()).toBe(1);
+    await takeScreenshot(tab, "chat-deleted-message");
+    await undoByToast(tab, "Deleted from the chat");
+    await expect.poll(() => getAnswers(tab).count()).toBe(2);
 
-    await answers(tab).nth(1).getByRole("button", { name: "Retry" }).click();
-    await expect.poll(() => place(answers(tab).nth(1), "Version")).toBe("Version 2 of 2");
-    await endedAnswers(tab, 2);
-    await pick(moreOf(answers(tab).nth(1)), "Delete this version");
-    await answers(tab)
+    await getAnswers(tab).nth(1).getByRole("button", { name: "Retry" }).click();
+    await expect
+      .poll(() => getSwitcherText(getAnswers(tab).nth(1), "Version"))
+      .toBe("Version 2 of 2");
+    await waitForAnswers(tab, 2);
+    await chooseMenuItem(getMoreButton(getAnswers(tab).nth(1)), "Delete this version");
+    await getAnswers(tab)
       .nth(1)
       .getByRole("group", { name: /^Version/ })
       .waitFor({ state: "detached" });
-    await undo(tab, "Version deleted");
-    await answers(tab)
+    await undoByToast(tab, "Version deleted");
+    await getAnswers(tab)
       .nth(1)
       .getByRole("group", { name: /^Version \d of 2/ })
       .waitFor();
   });
 
-  test("becomes a chat of its own", async () => {
-    const tab = await chatOf("Say one", "Say two");
+  test("can be extracted to a new chat", async () => {
+    const tab = await openChatWith("Say one", "Say two");
     const before = tab.url();
-    await pick(moreOf(messages(tab).nth(1)), "New chat from here");
+    await chooseMenuItem(getMoreButton(getMessages(tab).nth(1)), "New chat from here");
     await expect.poll(() => tab.url()).not.toBe(before);
-    await expect.poll(() => messages(tab).count()).toBe(1);
-    expect((await path(tab))[0]).toBe("Say two");
+    await expect.poll(() => getMessages(tab).count()).toBe(1);
+    expect((await getPathTexts(tab))[0]).toBe("Say two");
   });
 
-  test("is saved as a file by the chat's menu", async () => {
-    const tab = await chatOf("Say one");
+  test("can be downloaded from the chat's menu", async () => {
+    const tab = await openChatWith("Say one");
     for (const { entry, name, has } of [
       { entry: "Export as Markdown", name: /\.md$/, has: "> Say one" },
       { entry: "Export as HTML", name: /\.html$/, has: "<!doctype html>" },
       { entry: "Export as JSON", name: /\.json$/, has: '"nodes"' },
     ]) {
-      const menu = tab.getByRole("button", { name: "More for this chat" });
-      const saved = await downloadedBy(tab, () => pick(menu, entry));
+      const menu = tab.getByRole("button", { name: "Actions for this chat" });
+      const saved = await captureDownload(tab, () => chooseMenuItem(menu, entry));
       expect(saved.name).toMatch(name);
       expect(saved.text.toLowerCase()).toContain(has.toLowerCase());
     }
@@ -352,52 +371,54 @@ describe("what stands in a chat", () => {
       .waitFor();
   });
 
-  test("has a menu that fits a phone, with all that can be done", async () => {
-    const person = await stage.person({
+  test("has a menu with all actions that fits on a phone", async () => {
+    const user = await fixture.newUser({
       viewport: { width: 390, height: 844 },
       hasTouch: true,
       isMobile: true,
     });
-    const tab = await person.tab(await stage.chat());
-    await say(tab, "Hello");
-    await endedAnswers(tab, 1);
-    await moreOf(answers(tab).first()).tap();
-    await takePicture(tab, "chat-menu-phone");
+    const tab = await user.tab(await fixture.createChat());
+    await sendMessage(tab, "Hello");
+    await waitForAnswers(tab, 1);
+    await getMoreButton(getAnswers(tab).first()).tap();
+    await takeScreenshot(tab, "chat-menu-phone");
     await tab.getByRole("menuitem", { name: /^Retry( R)?$/ }).tap();
-    await expect.poll(() => place(answers(tab).first(), "Version")).toBe("Version 2 of 2");
+    await expect
+      .poll(() => getSwitcherText(getAnswers(tab).first(), "Version"))
+      .toBe("Version 2 of 2");
   });
 });
 
 test.each(["light", "dark"] as const)(
-  "a menu that is longer than its place shows in the %s which way there is more",
+  "a menu that is too long is shaded where it can be scrolled, in the %s theme",
   async (colorScheme) => {
     const upright = { width: 390, height: 844 };
-    const person = await stage.person({
+    const user = await fixture.newUser({
       viewport: { width: 640, height: 360 },
       hasTouch: true,
       isMobile: true,
       colorScheme,
     });
-    const tab = await person.tab(await stage.chat());
-    await tab.getByRole("button", { name: "More for this chat" }).tap();
+    const tab = await user.tab(await fixture.createChat());
+    await tab.getByRole("button", { name: "Actions for this chat" }).tap();
     const menu = tab.getByRole("menu");
     await menu.waitFor();
-    await takePicture(tab, `chat-menu-more-${colorScheme}`);
-    expect(await shaded(menu)).toEqual({ top: false, bottom: true });
+    await takeScreenshot(tab, `chat-menu-more-${colorScheme}`);
+    expect(await getMenuShadows(menu)).toEqual({ top: false, bottom: true });
     await menu.evaluate((list) => (list.scrollTop = 80));
-    await takePicture(tab, `chat-menu-middle-${colorScheme}`);
-    expect(await shaded(menu)).toEqual({ top: true, bottom: true });
+    await takeScreenshot(tab, `chat-menu-middle-${colorScheme}`);
+    expect(await getMenuShadows(menu)).toEqual({ top: true, bottom: true });
     await menu.evaluate((list) => (list.scrollTop = list.scrollHeight));
-    expect(await shaded(menu)).toEqual({ top: true, bottom: false });
+    expect(await getMenuShadows(menu)).toEqual({ top: true, bottom: false });
     await tab.setViewportSize(upright);
-    await expect.poll(() => shaded(menu)).toEqual({ top: false, bottom: false });
-    await takePicture(tab, `chat-menu-all-${colorScheme}`);
+    await expect.poll(() => getMenuShadows(menu)).toEqual({ top: false, bottom: false });
+    await takeScreenshot(tab, `chat-menu-all-${colorScheme}`);
   },
 );
 
-/** Whether the edges of a menu are darker than its middle, where no entry covers it. */
-async function shaded(menu: Locator): Promise<{ top: boolean; bottom: boolean }> {
-  const picture = [...(await menu.screenshot({ animations: "disabled" }))];
+/** Measures whether the edges of a menu are darker than its middle. */
+async function getMenuShadows(menu: Locator): Promise<{ top: boolean; bottom: boolean }> {
+  const imageData = [...(await menu.screenshot({ animations: "disabled" }))];
   return menu.evaluate(async (_, bytes) => {
     const bitmap = await createImageBitmap(new Blob([new Uint8Array(bytes)]));
     const { width, height } = bitmap;
@@ -410,7 +431,7 @@ async function shaded(menu: Locator): Promise<{ top: boolean; bottom: boolean }>
     const middle = lightAt(Math.round(height / 2));
     const isDarker = (y: number) => middle - lightAt(y) > 10;
     return { top: isDarker(14), bottom: isDarker(height - 15) };
-  }, picture);
+  }, imageData);
 }
 
 function isInView(element: Element): boolean {

@@ -5,19 +5,19 @@ import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { createBrotliDecompress } from "node:zlib";
 import type { LaunchOptions } from "playwright-core";
-import { clientFolder, installClients } from "../../../test/install-clients.ts";
+import { getClientFolder, installClients } from "../../../test/install-clients.ts";
 
 /**
- * How to start a real Chromium. On Linux x64 it comes out of an npm package, with fonts of its own, so that pictures are
- * the same everywhere; elsewhere it is that of DELTAWIRE_CHROMIUM, or the Chrome that is installed.
+ * How to start Chromium. On Linux x64 it comes from an npm package with its own fonts, so that screenshots are the same
+ * everywhere. Elsewhere DELTAWIRE_CHROMIUM or the installed Chrome is used.
  */
 export async function chromiumOptions(): Promise<LaunchOptions> {
   const given = process.env["DELTAWIRE_CHROMIUM"];
   if (given !== undefined) return { executablePath: given, args };
   if (process.platform !== "linux" || process.arch !== "x64") return { channel: "chrome", args };
   await installClients("browser", unpack);
-  const folder = clientFolder("browser");
-  // Where the fonts are is known only now: the folder was moved after it was filled.
+  const folder = getClientFolder("browser");
+  // The file is written last, because the folder is moved after it is unpacked.
   await writeFonts(folder);
   return {
     executablePath: join(folder, "chromium"),
@@ -30,10 +30,10 @@ export async function chromiumOptions(): Promise<LaunchOptions> {
   };
 }
 
-// Machines of CI run as root, where Chromium's sandbox does not start; what is opened is our own page.
+// CI runs as root, where Chromium's sandbox does not start. Without it only our own page may be opened.
 const args = ["--no-sandbox", "--disable-gpu", "--font-render-hinting=none"];
 
-/** The package's own way of starting it turns web security off, so its files alone are used. */
+/** Unpacks the files of the package. Its launcher is not used, because it disables web security. */
 async function unpack(folder: string): Promise<void> {
   const packed = join(folder, "node_modules", "@sparticuz", "chromium", "bin");
   const inflate = (name: string, file: string) =>

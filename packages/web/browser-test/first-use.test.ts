@@ -1,229 +1,238 @@
 import type { Locator, Page } from "playwright-core";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { testGateway } from "./gateway.ts";
-import { doorman, holdTheDoor, openDoor } from "./doorman.ts";
+import { blockingAgent, startBlockingTool, releaseBlockingTool } from "./blocking-agent.ts";
 import {
-  answers,
-  chooseWho,
-  endedAnswers,
-  messageBox,
-  messages,
-  moreOf,
-  pick,
-  undo,
-} from "./in-chat.ts";
-import { ask, focusedIn, say, staged, takePicture } from "./stage.ts";
+  getAnswers,
+  chooseResponder,
+  waitForAnswers,
+  getComposerInput,
+  getMessages,
+  getMoreButton,
+  chooseMenuItem,
+  undoByToast,
+  getStopButton,
+} from "./chat-actions.ts";
+import {
+  sendAndWaitForAnswer,
+  getFocusedName,
+  sendMessage,
+  setupBrowserFixture,
+  takeScreenshot,
+} from "./browser-fixture.ts";
 
-/* What somebody trips over who is here for the first time. */
+/* What new users see and need first. */
 
-const stage = staged({
-  agents: [doorman],
+const fixture = setupBrowserFixture({
+  agents: [blockingAgent],
   toml: `[models]
 usual = { use = "lab/clean" }
 painter = { use = "lab/painter", type = "image-gen" }
 `,
 });
 
-async function opened(settings: object = { model: "usual" }): Promise<Page> {
-  return (await stage.person()).tab(await stage.chat(settings));
+async function openChatTab(settings: object = { model: "usual" }): Promise<Page> {
+  return (await fixture.newUser()).tab(await fixture.createChat(settings));
 }
 
-async function waitingAtDoor(): Promise<Page> {
-  const tab = await opened({ agent: "doorman" });
-  await holdTheDoor(tab);
+async function openRunningChat(): Promise<Page> {
+  const tab = await openChatTab({ agent: "blocker" });
+  await startBlockingTool(tab);
   return tab;
 }
 
 const hasFocus = (locator: Locator) =>
   locator.evaluate((element) => document.activeElement === element);
 
-test("that only the demo answers is said, with how another model comes in its place", async () => {
+test("a notice says that only the demo model is available and how to use a real one", async () => {
   const gateway = await testGateway("");
   onTestFinished(() => gateway.close());
-  const person = await stage.person({}, gateway.url);
-  const tab = await person.tab();
+  const user = await fixture.newUser({}, gateway.url);
+  const tab = await user.tab();
   const hint =
-    /^Only the demo answers here\..* OPENAI_API_KEY\) or run npm start -- --upstream URL/;
+    /^Only the demo model is available\..* OPENAI_API_KEY\), or with npm start -- --upstream URL/;
   await tab.getByRole("main").getByText(hint).waitFor();
-  await takePicture(tab, "first-demo");
-  await say(tab, "Hello");
-  await endedAnswers(tab, 1);
+  await takeScreenshot(tab, "first-demo");
+  await sendMessage(tab, "Hello");
+  await waitForAnswers(tab, 1);
   expect(await tab.getByText(hint).count()).toBe(0);
   await tab.goto(`${gateway.url}/#/upstreams`);
   await tab.getByRole("region", { name: "demo", exact: true }).getByText(hint).waitFor();
 
-  // The models of this one have other names.
-  const other = await (await stage.person()).tab();
+  // This gateway has other model names.
+  const other = await (await fixture.newUser()).tab();
   await other.getByRole("region", { name: "Things to try" }).waitFor();
   expect(await other.getByText(hint).count()).toBe(0);
 });
 
-describe("keys", () => {
-  test("work after Escape, which leaves the box for the last message", async () => {
-    const tab = await opened();
-    await say(tab, "Hello");
-    await endedAnswers(tab, 1);
-    await expect.poll(() => hasFocus(messageBox(tab))).toBe(true);
+describe("shortcuts", () => {
+  test("work after Escape, which moves the focus from the composer to the last message", async () => {
+    const tab = await openChatTab();
+    await sendMessage(tab, "Hello");
+    await waitForAnswers(tab, 1);
+    await expect.poll(() => hasFocus(getComposerInput(tab))).toBe(true);
     await tab.keyboard.press("Escape");
-    await expect.poll(() => hasFocus(answers(tab).first())).toBe(true);
+    await expect.poll(() => hasFocus(getAnswers(tab).first())).toBe(true);
     await tab.keyboard.press("k");
-    await expect.poll(() => hasFocus(messages(tab).first())).toBe(true);
+    await expect.poll(() => hasFocus(getMessages(tab).first())).toBe(true);
     await tab.keyboard.press("?");
     const shortcuts = tab.getByRole("dialog");
     await shortcuts.getByText("Leave the message box").waitFor();
-    await takePicture(tab, "first-shortcuts");
+    await takeScreenshot(tab, "first-shortcuts");
   });
 
-  test("leave the box of the start page too", async () => {
-    const tab = await (await stage.person()).tab();
-    await expect.poll(() => hasFocus(messageBox(tab))).toBe(true);
+  test("work after Escape on the start page, too", async () => {
+    const tab = await (await fixture.newUser()).tab();
+    await expect.poll(() => hasFocus(getComposerInput(tab))).toBe(true);
     await tab.keyboard.press("Escape");
-    await expect.poll(() => hasFocus(messageBox(tab))).toBe(false);
+    await expect.poll(() => hasFocus(getComposerInput(tab))).toBe(false);
     await tab.keyboard.press("?");
     await tab.getByRole("dialog").getByText("Leave the message box").waitFor();
   });
 
-  test("stop an answer while somebody writes", async () => {
-    const tab = await waitingAtDoor();
-    const stop = tab.getByRole("button", { name: "Stop the answer" });
-    expect(await stop.getAttribute("title")).toBe("Stop the answer (Ctrl+.)");
-    await messageBox(tab).fill("wait");
+  test("stop an answer while the user is typing", async () => {
+    const tab = await openRunningChat();
+    const stop = getStopButton(tab);
+    expect(await stop.getAttribute("title")).toBe("Stop (Ctrl+.)");
+    await getComposerInput(tab).fill("wait");
     await tab.keyboard.press("Control+.");
-    await answers(tab).first().getByText("Stopped", { exact: true }).waitFor();
-    expect(await messageBox(tab).inputValue()).toBe("wait");
+    await getAnswers(tab).first().getByText("Stopped", { exact: true }).waitFor();
+    expect(await getComposerInput(tab).inputValue()).toBe("wait");
   });
 });
 
 describe("the focus", () => {
-  test("goes to the box after Stop, and to the answer after Retry", async () => {
-    const tab = await waitingAtDoor();
-    const answer = answers(tab).first();
+  test("moves to the composer after Stop, and to the answer after Retry", async () => {
+    const tab = await openRunningChat();
+    const answer = getAnswers(tab).first();
     const press = async (name: string) => {
       const button = answer.getByRole("button", { name, exact: true });
       await button.press("Enter");
       await button.waitFor({ state: "detached" });
     };
     await press("Stop");
-    expect(await hasFocus(messageBox(tab))).toBe(true);
+    expect(await hasFocus(getComposerInput(tab))).toBe(true);
     await press("Retry");
     expect(await hasFocus(answer)).toBe(true);
   });
 
-  test("of somebody who writes meanwhile stays in the box", async () => {
-    const tab = await waitingAtDoor();
-    await answers(tab).first().getByRole("button", { name: "Stop", exact: true }).focus();
-    await messageBox(tab).focus();
+  test("stays in the composer while the user is typing", async () => {
+    const tab = await openRunningChat();
+    await getAnswers(tab).first().getByRole("button", { name: "Stop", exact: true }).focus();
+    await getComposerInput(tab).focus();
     await tab.keyboard.press("Control+.");
-    await answers(tab).first().getByText("Stopped", { exact: true }).waitFor();
-    expect(await hasFocus(messageBox(tab))).toBe(true);
+    await getAnswers(tab).first().getByText("Stopped", { exact: true }).waitFor();
+    expect(await hasFocus(getComposerInput(tab))).toBe(true);
   });
 });
 
-test("the palette stays where it is while less and less is found", async () => {
-  const tab = await opened();
-  await messageBox(tab).waitFor();
+test("the palette stays in place when there are fewer results", async () => {
+  const tab = await openChatTab();
+  await getComposerInput(tab).waitFor();
   await tab.keyboard.press("Control+k");
   const field = tab.getByRole("dialog").getByRole("combobox");
-  const place = async () => (await field.boundingBox())?.y;
-  const before = await place();
+  const getTop = async () => (await field.boundingBox())?.y;
+  const before = await getTop();
   await field.fill("nothing is called so");
   await tab
     .getByRole("dialog")
-    .getByText(/^Nothing is called/)
+    .getByText(/^No results for/)
     .waitFor();
-  expect(await place()).toBe(before);
+  expect(await getTop()).toBe(before);
 });
 
-describe("who answers", () => {
-  test("is chosen, and then the message is written", async () => {
-    const tab = await opened();
-    await chooseWho(tab, "painter");
-    await expect.poll(() => focusedIn(tab)).toBe("Message");
+describe("the model or agent", () => {
+  test("can be chosen, and then the composer has the focus", async () => {
+    const tab = await openChatTab();
+    await chooseResponder(tab, "painter");
+    await expect.poll(() => getFocusedName(tab)).toBe("Message");
   });
 
-  test("is found in the palette, in a chat and at the start", async () => {
-    const person = await stage.person();
-    for (const tab of [await person.tab(await stage.chat()), await person.tab()]) {
+  test("can be found in the palette, in a chat and on the start page", async () => {
+    const user = await fixture.newUser();
+    for (const tab of [await user.tab(await fixture.createChat()), await user.tab()]) {
       const form = tab.getByRole("form", { name: "Message" });
-      await form.getByRole("button", { name: /^Answered by/ }).waitFor();
+      await form.getByRole("button", { name: /^Answer with/ }).waitFor();
       await tab.keyboard.press("Control+k");
       await tab.getByRole("dialog").getByRole("combobox").and(tab.locator(":focus")).waitFor();
       await tab.keyboard.type("painter");
-      await takePicture(tab, "first-palette");
+      await takeScreenshot(tab, "first-palette");
       await tab.getByRole("option", { name: /^Answer with painter/ }).click();
-      await form.getByRole("button", { name: "Answered by: painter" }).waitFor();
-      await expect.poll(() => focusedIn(tab)).toBe("Message");
+      await form.getByRole("button", { name: "Answer with: painter" }).waitFor();
+      await expect.poll(() => getFocusedName(tab)).toBe("Message");
     }
   });
 
-  test("while an answer runs is who writes it; a choice holds from the next message on", async () => {
-    const tab = await waitingAtDoor();
+  test("of a running answer does not change: a choice applies from the next message on", async () => {
+    const tab = await openRunningChat();
     const form = tab.getByRole("form", { name: "Message" });
-    await messageBox(tab).fill("And another thing");
-    await form.getByText("To doorman, which is answering", { exact: true }).waitFor();
-    await form.getByRole("button", { name: /^Answered by/ }).click();
-    await tab.getByText("The choice holds from the next message on.").waitFor();
-    await takePicture(tab, "first-choice-while-running");
+    await getComposerInput(tab).fill("And another thing");
+    await form.getByText("Message blocker while it answers", { exact: true }).waitFor();
+    await form.getByRole("button", { name: /^Answer with/ }).click();
+    await tab.getByText("Applies from your next message on.").waitFor();
+    await takeScreenshot(tab, "first-choice-while-running");
     await tab.keyboard.press("Escape");
-    await chooseWho(tab, "usual");
-    const both = "To doorman, which is answering. usual answers from the next message on.";
+    await chooseResponder(tab, "usual");
+    const both = "Message blocker while it answers. usual answers from your next message on.";
     await form.getByText(both).waitFor();
-    await takePicture(tab, "first-told-to");
-    openDoor();
-    await endedAnswers(tab, 1);
+    await takeScreenshot(tab, "first-responder");
+    releaseBlockingTool();
+    await waitForAnswers(tab, 1);
     await form.getByText(both).waitFor({ state: "detached" });
   });
 
-  test("is named with all who made the parts, and an end that was gone on from is not drawn", async () => {
-    const tab = await opened({ model: "lab/slow" });
-    const answer = await ask(tab, "long 3000");
+  test("is shown for every part of a continued answer, and the ending of the first part is hidden", async () => {
+    const tab = await openChatTab({ model: "lab/slow" });
+    const answer = await sendAndWaitForAnswer(tab, "long 3000");
     await answer.getByText("this is a long answer").first().waitFor();
     await tab.keyboard.press("Control+.");
     await answer.getByRole("button", { name: "Continue" }).waitFor();
-    await chooseWho(tab, "usual");
+    await chooseResponder(tab, "usual");
     await answer.getByRole("button", { name: "Continue" }).click();
-    await tab.getByRole("article", { name: "Answer of lab/slow, usual" }).waitFor();
+    await tab.getByRole("article", { name: "Answer from lab/slow, usual" }).waitFor();
     await expect.poll(() => answer.getByText(/^Stopped|breaks off/).count()).toBe(0);
-    await takePicture(tab, "first-continued");
+    await takeScreenshot(tab, "first-continued");
   });
 });
 
-test("a picture has no words to copy", async () => {
-  const tab = await opened({ model: "painter" });
-  await say(tab, "A house");
-  const answer = await endedAnswers(tab, 1);
+test("an answer that is an image has no text to copy", async () => {
+  const tab = await openChatTab({ model: "painter" });
+  await sendMessage(tab, "A house");
+  const answer = await waitForAnswers(tab, 1);
   expect(await answer.getByRole("button", { name: "Copy", exact: true }).count()).toBe(0);
-  await moreOf(answer).click();
+  await getMoreButton(answer).click();
   await tab.getByRole("menu").waitFor();
   expect(await tab.getByRole("menuitem", { name: "Copy" }).count()).toBe(0);
   await tab.keyboard.press("Escape");
   await tab.getByRole("menu").waitFor({ state: "detached" });
-  // After a click a letter is typed into the message; after Tab it is a key of the page.
+  // After a click, letters are typed into the composer; after the Tab key, they are shortcuts.
   await tab.keyboard.press("Shift+Tab");
   await tab.keyboard.press("c");
-  await tab.getByText("There are no words to copy.").waitFor();
+  await tab.getByText("There is no text to copy.").waitFor();
 });
 
-test("what is masked is said beside who answers, and leads to where it is set", async () => {
+test("the kinds of masked values are shown next to the model and lead to their settings", async () => {
   const fields = [{ kind: "email" }, { kind: "phone" }, { kind: "card" }, { kind: "key" }];
-  const tab = await opened({ model: "usual", privacy: { enabled: true, fields } });
-  const sign = tab.getByRole("button", { name: "Masked: E-mail address, Phone number, 2 more" });
-  await sign.waitFor();
-  await takePicture(tab, "first-masked");
-  await sign.click();
-  const dialog = tab.getByRole("dialog", { name: "Settings of this chat" });
+  const tab = await openChatTab({ model: "usual", privacy: { enabled: true, fields } });
+  const maskButton = tab.getByRole("button", {
+    name: "Masked: Email address, Phone number, 2 more",
+  });
+  await maskButton.waitFor();
+  await takeScreenshot(tab, "first-masked");
+  await maskButton.click();
+  const dialog = tab.getByRole("dialog", { name: "Chat settings" });
   const off = dialog.getByRole("switch", { name: "Mask private values" });
   await off.uncheck();
   await dialog
-    .getByText("Switched on, it masks: E-mail address, Phone number, Card number, Key or token.")
+    .getByText("When on, masks: Email address, Phone number, Card number, Key or token.")
     .waitFor();
-  await takePicture(tab, "first-mask-off");
+  await takeScreenshot(tab, "first-mask-off");
   await dialog.getByRole("button", { name: "Save" }).click();
-  await sign.waitFor({ state: "detached" });
+  await maskButton.waitFor({ state: "detached" });
 });
 
-test("files that say nothing to a model are told of before they are sent", async () => {
-  const tab = await opened();
+test("files that a model cannot read are reported before they are sent", async () => {
+  const tab = await openChatTab();
   const files = [
     { name: "nothing.txt", mimeType: "text/plain", buffer: Buffer.alloc(0) },
     { name: "tool.bin", mimeType: "", buffer: Buffer.from([0x7f, 0x45, 0x4c, 0x46, 0, 0xff]) },
@@ -231,42 +240,42 @@ test("files that say nothing to a model are told of before they are sent", async
   ];
   const [chooser] = await Promise.all([
     tab.waitForEvent("filechooser"),
-    pick(tab.getByRole("button", { name: "Attach", exact: true }), "Attach files"),
+    chooseMenuItem(tab.getByRole("button", { name: "Attach", exact: true }), "Attach files"),
   ]);
   await chooser.setFiles(files);
-  await tab.getByText("nothing.txt is empty: there is nothing to attach.").waitFor();
-  await tab.getByText("usual cannot take tool.bin: it is told only the name.").waitFor();
-  const attached = tab.getByRole("list", { name: "Attached" }).getByRole("listitem");
+  await tab.getByText("nothing.txt is empty and was not attached.").waitFor();
+  await tab.getByText("Only the name is sent: usual cannot read tool.bin").waitFor();
+  const attached = tab.getByRole("list", { name: "Attachments" }).getByRole("listitem");
   await expect.poll(() => attached.count()).toBe(2);
   expect(await tab.getByText(/main\.zig: /).count()).toBe(0);
-  await takePicture(tab, "first-files");
+  await takeScreenshot(tab, "first-files");
 });
 
 describe("a chat", () => {
-  test("without a title is called by its first question", async () => {
-    const tab = await opened({ agent: "doorman" });
+  test("without a title is named after its first message", async () => {
+    const tab = await openChatTab({ agent: "blocker" });
     const title = tab.getByRole("main").getByRole("heading", { level: 1 });
     await expect.poll(() => title.innerText()).toBe("New chat");
-    await holdTheDoor(tab, "hold_door, please");
-    await expect.poll(() => title.innerText()).toBe("hold_door, please");
-    await expect.poll(() => tab.title()).toBe("hold_door, please · Deltawire");
-    openDoor();
-    await endedAnswers(tab, 1);
+    await startBlockingTool(tab, "block_answer, please");
+    await expect.poll(() => title.innerText()).toBe("block_answer, please");
+    await expect.poll(() => tab.title()).toBe("block_answer, please · Deltawire");
+    releaseBlockingTool();
+    await waitForAnswers(tab, 1);
   });
 
-  test("is pinned by its menu; deleted and taken back it is shown again", async () => {
-    const tab = await opened();
-    await ask(tab, "Hello");
-    await endedAnswers(tab, 1);
-    const menu = tab.getByRole("main").getByRole("button", { name: "More for this chat" });
-    await pick(menu, "Pin");
+  test("can be pinned from its menu, and is shown again after undoing its deletion", async () => {
+    const tab = await openChatTab();
+    await sendAndWaitForAnswer(tab, "Hello");
+    await waitForAnswers(tab, 1);
+    const menu = tab.getByRole("main").getByRole("button", { name: "Actions for this chat" });
+    await chooseMenuItem(menu, "Pin");
     await menu.click();
     await tab.getByRole("menuitem", { name: "Unpin" }).waitFor();
     await tab.keyboard.press("Escape");
-    await pick(menu, "Delete the chat");
-    await tab.getByRole("heading", { name: "What shall we do?" }).waitFor();
-    await undo(tab, "eleted");
-    await messages(tab).first().waitFor();
-    await messageBox(tab).waitFor();
+    await chooseMenuItem(menu, "Delete chat");
+    await tab.getByRole("heading", { name: "What can I help with?" }).waitFor();
+    await undoByToast(tab, "eleted");
+    await getMessages(tab).first().waitFor();
+    await getComposerInput(tab).waitFor();
   });
 });

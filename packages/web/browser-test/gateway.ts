@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { readConfig, startGateway, type Gateway, type GatewayOptions } from "deltawire";
+import { parseConfig, startGateway, type Gateway, type GatewayOptions } from "deltawire";
 import { onTestFinished } from "vitest";
 
 export interface TestGateway extends Gateway {
@@ -11,16 +11,18 @@ export interface TestGateway extends Gateway {
   post(path: string, body: unknown): Promise<Response>;
 }
 
-export type StartOptions = Partial<Pick<GatewayOptions, "agents" | "storeAgainMs" | "world">>;
+export type StartOptions = Partial<
+  Pick<GatewayOptions, "agents" | "storeRetryMs" | "hostEnvironment">
+>;
 
-/** Starts a gateway with its page on a free port, in this process; nothing of it is stored. */
+/** Starts a gateway with its page in this process on a free port, without storing anything. */
 export async function testGateway(toml: string, options: StartOptions = {}): Promise<TestGateway> {
   const text = toml.includes("[server]") ? toml : `[server]\nport = 0\n${toml}`;
   const gateway = await startGateway({
-    config: readConfig(text, { file: "deltawire.toml", env: {} }),
+    config: parseConfig(text, { file: "deltawire.toml", env: {} }),
     env: {},
     dataFolder: undefined,
-    logTo: { write: () => undefined },
+    logTarget: { write: () => undefined },
     ...options,
   });
   return {
@@ -34,7 +36,7 @@ export async function testGateway(toml: string, options: StartOptions = {}): Pro
   };
 }
 
-/** The lines of a deltawire.toml that name one upstream. */
+/** Returns the lines of deltawire.toml for an upstream. */
 export function upstreamToml(
   name: string,
   url: string,
@@ -51,7 +53,7 @@ export interface GatewayProcess {
   ended: Promise<unknown>;
 }
 
-/** Runs the command `deltawire` in that folder, which is also its home. It is killed after the test. */
+/** Runs `deltawire` with this folder as working and home directory. The process is killed after the test. */
 export async function gatewayProcess(cwd: string, port: number): Promise<GatewayProcess> {
   const main = join(import.meta.dirname, "..", "..", "gateway", "src", "main.ts");
   const args = ["--conditions=@deltawire/source", main, "--port", String(port)];
@@ -72,7 +74,7 @@ export async function gatewayProcess(cwd: string, port: number): Promise<Gateway
   return { url: `http://127.0.0.1:${port}`, child, ended };
 }
 
-/** A folder that is removed after the test. */
+/** Creates a folder that is deleted after the test. */
 export function temporaryFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), "deltawire-page-"));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));

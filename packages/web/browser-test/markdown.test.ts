@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
-import { endedAnswers } from "./in-chat.ts";
-import { say, staged, takePicture } from "./stage.ts";
+import { waitForAnswers } from "./chat-actions.ts";
+import { sendMessage, setupBrowserFixture, takeScreenshot } from "./browser-fixture.ts";
 
-/* Markdown that is more than text: formulas, footnotes, and the few tags that mean something. */
+/* Formulas, footnotes and the supported HTML tags. */
 
-const stage = staged();
+const fixture = setupBrowserFixture();
 
 const text = String.raw`The force $\vec{F} = m\,\vec{a}$ and $$\overrightarrow{AB} + \widehat{xyz} + \sqrt{x}$$ in one line.
 
@@ -27,12 +27,12 @@ this -->
 [^note]: The other one.`;
 
 test.each(["light", "dark"] as const)(
-  "formulas have their arrows, and footnotes, tags, comments and entities are what they mean: %s",
+  "arrows in formulas, footnotes, tags, comments and entities are rendered (%s)",
   async (colorScheme) => {
-    const tab = await (await stage.person({ colorScheme })).tab(await stage.chat());
-    await say(tab, `say exactly\n~~~\n${text}\n~~~`);
-    const answer = await endedAnswers(tab, 1);
-    // The style of an arrow is its width: without it there is none to be seen.
+    const tab = await (await fixture.newUser({ colorScheme })).tab(await fixture.createChat());
+    await sendMessage(tab, `say exactly\n~~~\n${text}\n~~~`);
+    const answer = await waitForAnswers(tab, 1);
+    // Without the width in its style attribute, an arrow would be invisible.
     const vector = answer.locator(".katex-overlay svg").first();
     await vector.waitFor();
     const { width, height, style } = await vector.evaluate((svg: SVGElement) => ({
@@ -51,17 +51,19 @@ test.each(["light", "dark"] as const)(
     expect(words).toContain("© Été → 😀 &nosuch; <b>no tag</b>");
     expect(words).not.toMatch(/nobody reads|nor\s+this|<!--|\[\^/);
 
-    const fold = answer.locator(".markdown details");
-    expect(await fold.locator("li").first().isVisible()).toBe(false);
-    await fold.getByText("More about it").click();
-    expect(await fold.locator("li").allInnerTexts()).toEqual(["one", "two"]);
+    const details = answer.locator(".markdown details");
+    expect(await details.locator("li").first().isVisible()).toBe(false);
+    await details.getByText("More about it").click();
+    expect(await details.locator("li").allInnerTexts()).toEqual(["one", "two"]);
 
-    const mark = answer.getByRole("link", { name: "Footnote note" });
-    await mark.click();
-    const note = answer.getByRole("note").filter({ hasText: "The other one." });
-    await expect.poll(() => note.evaluate((one) => one === document.activeElement)).toBe(true);
-    await takePicture(tab, `markdown-${colorScheme}`);
-    await note.getByRole("link", { name: "Back to the text" }).click();
-    await expect.poll(() => mark.evaluate((one) => one === document.activeElement)).toBe(true);
+    const footnoteLink = answer.getByRole("link", { name: "Footnote note" });
+    await footnoteLink.click();
+    const footnote = answer.getByRole("note").filter({ hasText: "The other one." });
+    await expect.poll(() => footnote.evaluate((one) => one === document.activeElement)).toBe(true);
+    await takeScreenshot(tab, `markdown-${colorScheme}`);
+    await footnote.getByRole("link", { name: "Back to text" }).click();
+    await expect
+      .poll(() => footnoteLink.evaluate((one) => one === document.activeElement))
+      .toBe(true);
   },
 );

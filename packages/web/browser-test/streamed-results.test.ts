@@ -1,12 +1,12 @@
 import { defineAgent, defineTool } from "@deltawire/agent";
 import { expect, test } from "vitest";
-import { pictureFor } from "@deltawire/demo";
-import { callLine, endedAnswers } from "./in-chat.ts";
-import { lastAnswer, say, staged, takePicture } from "./stage.ts";
+import { createSampleImage } from "@deltawire/demo";
+import { getCallButton, waitForAnswers } from "./chat-actions.ts";
+import { lastAnswer, sendMessage, setupBrowserFixture, takeScreenshot } from "./browser-fixture.ts";
 
-/* What a tool adds to its result while it runs. */
+/* Partial results of a running tool. */
 
-/** Each call of `next` lets the tool go one step further. */
+/** The steps for which the tool waits. Each call of `next` lets it run one step. */
 const steps: (() => void)[] = [];
 const next = (): void => steps.shift()?.();
 
@@ -23,14 +23,14 @@ const paintHouse = defineTool<{ place: string }>({
         signal.addEventListener("abort", () => reject(new Error("stopped")));
       });
     const media_type = "image/png";
-    for (let line = 1; line <= 40; line += 1) stream.text(`Mixing colour ${line} for ${place}.\n`);
+    for (let line = 1; line <= 40; line += 1) stream.text(`Mixing color ${line} for ${place}.\n`);
     await step();
     const image = stream.image();
     await step();
-    image.partial({ bytes: pictureFor(place, { share: 0.5 }), media_type });
+    image.partial({ bytes: createSampleImage(place, { fraction: 0.5 }), media_type });
     await step();
-    image.done({ bytes: pictureFor(place), media_type });
-    const file = stream.file({ filename: "colours.txt", media_type: "text/plain" });
+    image.done({ bytes: createSampleImage(place), media_type });
+    const file = stream.file({ filename: "colors.txt", media_type: "text/plain" });
     await step();
     file.done({ bytes: Buffer.from("blue, white") });
     stream.text("The paint dries.");
@@ -45,60 +45,60 @@ const painter = defineAgent({
   tools: [paintHouse],
 });
 
-const stage = staged({ agents: [painter] });
+const fixture = setupBrowserFixture({ agents: [painter] });
 
-test("a running tool's text, image and file are seen as they come, also after a reload", async () => {
-  const tab = await (await stage.person()).tab(await stage.chat({ agent: "painter" }));
-  await say(tab, 'paint_house at "the sea"');
+test("text, image and file of a running tool are shown as they arrive, even after a reload", async () => {
+  const tab = await (await fixture.newUser()).tab(await fixture.createChat({ agent: "painter" }));
+  await sendMessage(tab, 'paint_house at "the sea"');
   const output = () => lastAnswer(tab).getByRole("group", { name: "Output of paint_house so far" });
-  await output().getByText("Mixing colour 40 for the sea.").waitFor();
-  // The end of it is in view.
+  await output().getByText("Mixing color 40 for the sea.").waitFor();
+  // The end of the output is in view.
   await expect
     .poll(() =>
       output().evaluate((box) => Math.round(box.scrollHeight - box.scrollTop - box.clientHeight)),
     )
     .toBeLessThan(2);
-  await takePicture(tab, "streamed-text");
+  await takeScreenshot(tab, "streamed-text");
   next();
-  await lastAnswer(tab).getByText("An image is being made…").waitFor();
-  await takePicture(tab, "streamed-image-announced");
+  await lastAnswer(tab).getByText("Generating an image…").waitFor();
+  await takeScreenshot(tab, "streamed-image-announced");
   next();
-  const image = () => lastAnswer(tab).getByRole("img", { name: /Picture/ });
+  const image = () => lastAnswer(tab).getByRole("img", { name: /^Image/ });
   await image().waitFor();
   const half = await image().getAttribute("src");
-  await takePicture(tab, "streamed-image-partial");
+  await takeScreenshot(tab, "streamed-image-partial");
   await tab.reload();
-  await output().getByText("Mixing colour 40 for the sea.").waitFor();
+  await output().getByText("Mixing color 40 for the sea.").waitFor();
   await image().waitFor();
   expect(await image().getAttribute("src")).toBe(half);
   next();
   await expect.poll(() => image().getAttribute("src")).not.toBe(half);
-  // Unfolded it has all blocks in their order.
-  await callLine(lastAnswer(tab), /^paint_house the sea Running/).click();
-  await lastAnswer(tab).getByText("A file is being made…").waitFor();
+  // Expanded, it shows all blocks in order.
+  await getCallButton(lastAnswer(tab), /^paint_house the sea Running/).click();
+  await lastAnswer(tab).getByText("Generating a file…").waitFor();
   next();
-  await lastAnswer(tab).getByRole("link", { name: "Download colours.txt" }).waitFor();
+  await lastAnswer(tab).getByRole("link", { name: "Download colors.txt" }).waitFor();
   await lastAnswer(tab).getByText("The paint dries.").waitFor();
-  await takePicture(tab, "streamed-unfolded");
+  await takeScreenshot(tab, "streamed-unfolded");
   next();
-  await endedAnswers(tab, 1);
+  await waitForAnswers(tab, 1);
   expect(await output().count()).toBe(0);
-  await callLine(lastAnswer(tab), /^paint_house the sea Done/).waitFor();
+  await getCallButton(lastAnswer(tab), /^paint_house the sea Done/).waitFor();
   expect(await lastAnswer(tab).innerText()).toContain("The house is painted.");
   expect(await image().count()).toBe(1);
   await tab.emulateMedia({ colorScheme: "dark" });
   await tab.setViewportSize({ width: 390, height: 844 });
-  await takePicture(tab, "streamed-done-phone-dark");
+  await takeScreenshot(tab, "streamed-done-phone-dark");
 });
 
-test("what a tool has shown stays when it is stopped, and an image that never came is said to be unfinished", async () => {
-  const tab = await (await stage.person()).tab(await stage.chat({ agent: "painter" }));
-  await say(tab, 'paint_house at "the lake"');
-  await lastAnswer(tab).getByText("Mixing colour 40 for the lake.").waitFor();
+test("partial results stay when a tool is stopped, and an incomplete image is marked as incomplete", async () => {
+  const tab = await (await fixture.newUser()).tab(await fixture.createChat({ agent: "painter" }));
+  await sendMessage(tab, 'paint_house at "the lake"');
+  await lastAnswer(tab).getByText("Mixing color 40 for the lake.").waitFor();
   next();
-  await lastAnswer(tab).getByText("An image is being made…").waitFor();
-  await tab.getByRole("button", { name: "Stop", exact: true }).click();
-  await callLine(lastAnswer(tab), /^paint_house the lake Canceled/).waitFor();
-  await lastAnswer(tab).getByText("This image was not finished.").first().waitFor();
-  await takePicture(tab, "streamed-stopped");
+  await lastAnswer(tab).getByText("Generating an image…").waitFor();
+  await lastAnswer(tab).getByRole("button", { name: "Stop", exact: true }).click();
+  await getCallButton(lastAnswer(tab), /^paint_house the lake Canceled/).waitFor();
+  await lastAnswer(tab).getByText("The image is incomplete.").first().waitFor();
+  await takeScreenshot(tab, "streamed-stopped");
 });

@@ -1,61 +1,67 @@
 import type { Locator, Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
-import { barriersOn, focusedIn, staged, tabTo, takePicture } from "./stage.ts";
+import {
+  findAxeViolations,
+  getFocusedName,
+  setupBrowserFixture,
+  tabTo,
+  takeScreenshot,
+} from "./browser-fixture.ts";
 
-const stage = staged();
+const fixture = setupBrowserFixture();
 
-/** Two chats in the list, of which the first is the newer one. The page's clock can be turned on. */
-async function listed(): Promise<Page> {
-  await named("Older");
-  await named("Newer");
-  const tab = await (await stage.person()).tab("#/upstreams");
+/** Opens a page with two chats, the newer one first, and a fake clock. */
+async function openListTab(): Promise<Page> {
+  await createNamedChat("Older");
+  await createNamedChat("Newer");
+  const tab = await (await fixture.newUser()).tab("#/upstreams");
   await tab.clock.install();
   await tab.reload();
-  await rowOf(tab, "Newer").waitFor();
+  await getRow(tab, "Newer").waitFor();
   return tab;
 }
 
-async function named(title: string): Promise<void> {
+async function createNamedChat(title: string): Promise<void> {
   const body = JSON.stringify({ title });
   const headers = { "content-type": "application/json" };
-  await fetch(`${stage.gateway.url}/api/chats`, { method: "POST", headers, body });
+  await fetch(`${fixture.gateway.url}/api/chats`, { method: "POST", headers, body });
 }
 
-function rowOf(tab: Page, title: string): Locator {
+function getRow(tab: Page, title: string): Locator {
   return tab.getByRole("listitem").filter({ hasText: title });
 }
 
 async function deleteByMenu(tab: Page, title: string): Promise<void> {
-  await rowOf(tab, title).getByRole("link").focus();
+  await getRow(tab, title).getByRole("link").focus();
   await tab.keyboard.press("Tab");
   await tab.keyboard.press("Enter");
   await tab.keyboard.press("End");
   await tab.keyboard.press("Enter");
 }
 
-/** So much later, and from then on only what a test lets pass: a busy machine takes none of what is left. */
+/** Advances the clock and stops it, so that a slow machine does not use up the remaining time. */
 async function stopClock(tab: Page, later: number): Promise<void> {
   await tab.clock.pauseAt((await tab.evaluate(() => Date.now())) + later);
 }
 
-function shelf(tab: Page): Locator {
-  return tab.getByRole("region", { name: "Messages" });
+function getToastRegion(tab: Page): Locator {
+  return tab.getByRole("region", { name: "Notifications" });
 }
 
-test("a chat that is deleted by its menu hands the focus to the one beside it, the last to the search", async () => {
-  const tab = await listed();
+test("deleting a chat from its menu moves the focus to the next chat, and after the last to the search", async () => {
+  const tab = await openListTab();
   await deleteByMenu(tab, "Newer");
-  await rowOf(tab, "Newer").waitFor({ state: "detached" });
-  await expect.poll(() => focusedIn(tab)).toContain("Older");
+  await getRow(tab, "Newer").waitFor({ state: "detached" });
+  await expect.poll(() => getFocusedName(tab)).toContain("Older");
   await deleteByMenu(tab, "Older");
-  await rowOf(tab, "Older").waitFor({ state: "detached" });
-  await expect.poll(() => focusedIn(tab)).toMatch(/^Search/);
+  await getRow(tab, "Older").waitFor({ state: "detached" });
+  await expect.poll(() => getFocusedName(tab)).toMatch(/^Search/);
 });
 
-test("what is told comes into a region that was there before, which is not shown anew for it", async () => {
-  const tab = await listed();
-  const before = await shelf(tab).getByRole("status").elementHandle();
-  const toggles = await shelf(tab).evaluateHandle((region) => {
+test("a toast is added to the existing live region, which is not inserted again", async () => {
+  const tab = await openListTab();
+  const before = await getToastRegion(tab).getByRole("status").elementHandle();
+  const toggles = await getToastRegion(tab).evaluateHandle((region) => {
     const seen: string[] = [];
     region.closest("[popover]")?.addEventListener("beforetoggle", (event) => {
       seen.push((event as ToggleEvent).newState);
@@ -63,10 +69,10 @@ test("what is told comes into a region that was there before, which is not shown
     return seen;
   });
   await deleteByMenu(tab, "Newer");
-  await shelf(tab).getByRole("button", { name: "Undo" }).waitFor();
+  await getToastRegion(tab).getByRole("button", { name: "Undo" }).waitFor();
   expect(await before?.evaluate((region) => region.textContent)).toContain("Newer");
   expect(await toggles.jsonValue()).toEqual([]);
-  // For a dialog it has to be.
+  // Only a dialog makes the page move the region.
   await openShortcuts(tab);
   await expect.poll(() => toggles.jsonValue()).toEqual(["open"]);
 });
@@ -82,21 +88,21 @@ async function openShortcuts(tab: Page): Promise<void> {
 }
 
 describe("while a dialog is open", () => {
-  test("what was told before it can be undone, and its time is not begun anew", async () => {
-    const tab = await listed();
+  test("an earlier toast can still be used, and its remaining time is not restarted", async () => {
+    const tab = await openListTab();
     await deleteByMenu(tab, "Newer");
-    const undo = shelf(tab).getByRole("button", { name: "Undo" });
+    const undo = getToastRegion(tab).getByRole("button", { name: "Undo" });
     await undo.waitFor();
     await stopClock(tab, 10_000);
     await openShortcuts(tab);
     await undo.click();
     await tab.clock.resume();
-    await shelf(tab).getByText("Deleted").waitFor({ state: "detached" });
-    // That was no press beside the dialog.
+    await getToastRegion(tab).getByText("Deleted").waitFor({ state: "detached" });
+    // The press on the toast was not a press on the backdrop, so the dialog is still open.
     expect(await dialog(tab).count()).toBe(1);
     await tab.keyboard.press("Escape");
     await dialog(tab).waitFor({ state: "detached" });
-    await rowOf(tab, "Newer").waitFor();
+    await getRow(tab, "Newer").waitFor();
     await tab.mouse.move(5, 700);
     await deleteByMenu(tab, "Older");
     await undo.waitFor();
@@ -107,8 +113,8 @@ describe("while a dialog is open", () => {
     await undo.waitFor({ state: "detached" });
   });
 
-  test("what is told then is above it, can be undone by keys, and is there still when it is closed", async () => {
-    const tab = await listed();
+  test("a new toast is above the dialog, can be undone by keyboard, and stays when the dialog closes", async () => {
+    const tab = await openListTab();
     let isAsked = false;
     let go = () => Promise.resolve();
     await tab.route("**/api/chats/*", (route) => {
@@ -118,14 +124,14 @@ describe("while a dialog is open", () => {
     await deleteByMenu(tab, "Newer");
     await expect.poll(() => isAsked).toBe(true);
     await openShortcuts(tab);
-    const region = await shelf(tab).getByRole("status").elementHandle();
+    const region = await getToastRegion(tab).getByRole("status").elementHandle();
     await go();
     await tab.getByText("Deleted: Newer").waitFor();
     expect(await region?.evaluate((status) => status.textContent)).toContain("Newer");
-    await takePicture(tab, "toasts-above-dialog");
-    const undo = shelf(tab).getByRole("button", { name: "Undo" });
+    await takeScreenshot(tab, "toasts-above-dialog");
+    const undo = getToastRegion(tab).getByRole("button", { name: "Undo" });
     expect(await undo.evaluate(isOnTop)).toBe(true);
-    expect(await barriersOn(tab)).toEqual([]);
+    expect(await findAxeViolations(tab)).toEqual([]);
     await tab.keyboard.press("Escape");
     await dialog(tab).waitFor({ state: "detached" });
     expect(await undo.evaluate(isOnTop)).toBe(true);
@@ -133,10 +139,10 @@ describe("while a dialog is open", () => {
     await tabTo(tab, "Undo");
     await tab.unroute("**/api/chats/*");
     await tab.keyboard.press("Enter");
-    await shelf(tab).getByText("Deleted").waitFor({ state: "detached" });
+    await getToastRegion(tab).getByText("Deleted").waitFor({ state: "detached" });
     expect(await tab.evaluate(() => document.activeElement?.closest("dialog") !== null)).toBe(true);
     await tab.keyboard.press("Escape");
-    await rowOf(tab, "Newer").waitFor();
+    await getRow(tab, "Newer").waitFor();
   });
 
   function isOnTop(element: Element): boolean {
@@ -146,10 +152,10 @@ describe("while a dialog is open", () => {
   }
 });
 
-test("what can be undone stays while somebody points at it or is in it, and for its time after that", async () => {
-  const tab = await listed();
+test("a toast with an undo button stays while it is hovered or focused, and for its full time after that", async () => {
+  const tab = await openListTab();
   await deleteByMenu(tab, "Newer");
-  const undo = shelf(tab).getByRole("button", { name: "Undo" });
+  const undo = getToastRegion(tab).getByRole("button", { name: "Undo" });
   await undo.hover();
   await stopClock(tab, 15_000);
   expect(await undo.count()).toBe(1);
@@ -157,18 +163,18 @@ test("what can be undone stays while somebody points at it or is in it, and for 
   await tab.mouse.move(5, 700);
   await tab.clock.fastForward(15_000);
   expect(await undo.count()).toBe(1);
-  await rowOf(tab, "Older").getByRole("link").focus();
+  await getRow(tab, "Older").getByRole("link").focus();
   await tab.clock.fastForward(13_000);
   expect(await undo.count()).toBe(1);
   await tab.clock.fastForward(2000);
   await undo.waitFor({ state: "detached" });
 });
 
-test("the focus goes back to where it was when a message is dismissed by keys", async () => {
-  const tab = await listed();
+test("the focus returns to where it was when a toast is dismissed by keyboard", async () => {
+  const tab = await openListTab();
   await deleteByMenu(tab, "Newer");
-  await expect.poll(() => focusedIn(tab)).toContain("Older");
-  await shelf(tab).getByRole("button", { name: "Dismiss" }).press("Enter");
-  await expect.poll(() => shelf(tab).getByRole("button").count()).toBe(0);
-  await expect.poll(() => focusedIn(tab)).toContain("Older");
+  await expect.poll(() => getFocusedName(tab)).toContain("Older");
+  await getToastRegion(tab).getByRole("button", { name: "Dismiss" }).press("Enter");
+  await expect.poll(() => getToastRegion(tab).getByRole("button").count()).toBe(0);
+  await expect.poll(() => getFocusedName(tab)).toContain("Older");
 });

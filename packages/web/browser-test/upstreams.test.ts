@@ -8,7 +8,13 @@ import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { freePort } from "../../../test/free-port.ts";
 import { upstreamToml } from "./gateway.ts";
-import { ask, barriersOn, endedAnswer, staged, takePicture } from "./stage.ts";
+import {
+  sendAndWaitForAnswer,
+  findAxeViolations,
+  waitForAnswerEnd,
+  setupBrowserFixture,
+  takeScreenshot,
+} from "./browser-fixture.ts";
 
 const secret = "sk-of-an-upstream-0123456789";
 const home = mkdtempSync(join(tmpdir(), "deltawire-page-"));
@@ -21,7 +27,7 @@ beforeAll(() => {
   );
 });
 
-/** Answers until its key is revoked. */
+/** An upstream that answers until its key is revoked. */
 let isRevoked = false;
 const revoking = createServer((request, response) => {
   request.resume();
@@ -36,7 +42,7 @@ await once(revoking, "listening");
 afterAll(() => void revoking.close());
 const { port: revokingPort } = revoking.address() as AddressInfo;
 
-/** One of its models always fails. */
+/** An upstream with a model that always fails. */
 const unsteady = createServer((request, response) => void answerUnsteadily(request, response));
 async function answerUnsteadily(request: IncomingMessage, response: ServerResponse): Promise<void> {
   const isBroken = (await text(request)).includes('"broken"');
@@ -50,11 +56,11 @@ await once(unsteady, "listening");
 afterAll(() => void unsteady.close());
 const { port: unsteadyPort } = unsteady.address() as AddressInfo;
 
-const nobody = `http://127.0.0.1:${await freePort()}/v1`;
-const stage = staged({
+const unreachableUrl = `http://127.0.0.1:${await freePort()}/v1`;
+const fixture = setupBrowserFixture({
   toml: [
     '[mcp.tickets]\ncommand = "deltawire-program-that-is-not-there"\n',
-    upstreamToml("down", nobody, { api_key: secret, retries: 0, models: ["far-away"] }),
+    upstreamToml("down", unreachableUrl, { api_key: secret, retries: 0, models: ["far-away"] }),
     upstreamToml("revoking", `http://127.0.0.1:${revokingPort}/v1`, {
       api_key: secret,
       models: ["one", "two"],
@@ -68,60 +74,60 @@ const stage = staged({
       models: ["unused"],
     }),
   ].join("\n"),
-  world: { cwd: home, home, env: {}, platform: "linux" },
+  hostEnvironment: { cwd: home, home, env: {}, platform: "linux" },
 });
 
-async function opened(options = {}) {
-  const person = await stage.person(options);
-  const tab = await person.tab("#/upstreams");
+async function openUpstreams(options = {}) {
+  const user = await fixture.newUser(options);
+  const tab = await user.tab("#/upstreams");
   const card = (name: string) => tab.getByRole("region", { name, exact: true });
   await card("lab").waitFor();
   return { tab, card };
 }
 
-test("each upstream is shown with its address, what it speaks, how it is and its models, and no key", async () => {
-  const { tab, card } = await opened();
+test("each upstream shows its URL, API, status and models, and no key", async () => {
+  const { tab, card } = await openUpstreams();
   expect(await card("lab").innerText()).toMatch(
-    /http:\/\/127\.0\.0\.1:\d+\/v1 · speaks Chat Completions/,
+    /http:\/\/127\.0\.0\.1:\d+\/v1 · Chat Completions API/,
   );
-  await card("lab").getByText("Works").waitFor();
+  await card("lab").getByText("Working").waitFor();
   await card("lab")
     .getByText(/^\d+ models$/)
     .click();
   await card("lab").getByText("small-context", { exact: true }).waitFor();
-  await card("keyless").getByText("Has no key").waitFor();
+  await card("keyless").getByText("Key missing").waitFor();
   await card("keyless")
-    .getByText(/Set KEY_THAT_NOBODY_SET where the gateway runs/)
+    .getByText(/Set KEY_THAT_NOBODY_SET in the gateway.s environment/)
     .waitFor();
   expect(await tab.content()).not.toContain(secret);
-  expect(await barriersOn(tab)).toEqual([]);
-  await takePicture(tab, "upstreams");
+  expect(await findAxeViolations(tab)).toEqual([]);
+  await takeScreenshot(tab, "upstreams");
 });
 
-test("a chat is begun with one of its models", async () => {
-  const { tab, card } = await opened();
+test("a chat can be started with a model of an upstream", async () => {
+  const { tab, card } = await openUpstreams();
   await card("lab")
     .getByText(/^\d+ models$/)
     .click();
   await card("lab").getByRole("button", { name: "Chat with lab/think-tags" }).click();
-  await ask(tab, "hello");
-  await endedAnswer(tab);
-  await tab.getByRole("article", { name: "Answer of lab/think-tags" }).waitFor();
+  await sendAndWaitForAnswer(tab, "hello");
+  await waitForAnswerEnd(tab);
+  await tab.getByRole("article", { name: "Answer from lab/think-tags" }).waitFor();
 });
 
-test("a key that is rejected after a success is red, with the provider's words and the model's status", async () => {
-  const { tab, card } = await opened();
-  const asked = (model: string) =>
-    stage.gateway.post("/chat/completions", {
+test("an upstream that rejects its key after a success is shown as failing, with the provider's message and the model's status", async () => {
+  const { tab, card } = await openUpstreams();
+  const ask = (model: string) =>
+    fixture.gateway.post("/chat/completions", {
       model: `revoking/${model}`,
       messages: [{ role: "user", content: "hello" }],
     });
-  expect((await asked("one")).status).toBe(200);
-  await tab.getByRole("button", { name: "Read again" }).click();
-  await card("revoking").getByText("Works").waitFor();
+  expect((await ask("one")).status).toBe(200);
+  await tab.getByRole("button", { name: "Refresh" }).click();
+  await card("revoking").getByText("Working").waitFor();
   isRevoked = true;
-  expect((await asked("two")).status).toBe(401);
-  await tab.getByRole("button", { name: "Read again" }).click();
+  expect((await ask("two")).status).toBe(401);
+  await tab.getByRole("button", { name: "Refresh" }).click();
   const rejected = card("revoking").getByText("Key rejected");
   await rejected.waitFor();
   expect(await rejected.getAttribute("data-kind")).toBe("failed");
@@ -129,34 +135,34 @@ test("a key that is rejected after a success is red, with the provider's words a
     .getByText(/was revoked by its owner/)
     .first()
     .waitFor();
-  await card("revoking").getByText("2 models, 1 fails").click();
+  await card("revoking").getByText("2 models, 1 model failing").click();
   const models = card("revoking").getByRole("listitem");
-  expect(await models.filter({ hasText: "two" }).innerText()).toContain("The last request failed");
+  expect(await models.filter({ hasText: "two" }).innerText()).toContain("Last request failed");
   expect(await models.filter({ hasText: "one" }).innerText()).not.toContain("failed");
   expect(await tab.content()).not.toContain(secret);
-  expect(await barriersOn(tab)).toEqual([]);
+  expect(await findAxeViolations(tab)).toEqual([]);
   await card("revoking").scrollIntoViewIfNeeded();
-  await takePicture(tab, "upstream-key-rejected");
+  await takeScreenshot(tab, "upstream-key-rejected");
 });
 
-test("a model that is paused is named, with its failure", async () => {
-  const { tab, card } = await opened();
+test("a paused model is shown with its error", async () => {
+  const { tab, card } = await openUpstreams();
   const say = (model: string, content: string) =>
-    stage.gateway.post("/chat/completions", {
+    fixture.gateway.post("/chat/completions", {
       model: `unsteady/${model}`,
       messages: [{ role: "user", content }],
     });
   const paused = card("unsteady").getByText(
-    /^broken is paused for a while after repeated failures: .*out of memory/,
+    /^broken is paused after repeated failures: .*out of memory/,
   );
-  // A pause lasts some seconds: on a busy machine it may be over before the page has read of it.
+  // A pause lasts some seconds, so on a busy machine it may be over before the page has loaded the status.
   await expect
     .poll(
       async () => {
         for (let at = 0; at < 6; at += 1) await say("broken", `conversation ${at % 2}`);
         expect((await say("sound", "hello")).status).toBe(200);
         const read = tab.waitForResponse("**/deltawire/upstreams");
-        await tab.getByRole("button", { name: "Read again" }).click();
+        await tab.getByRole("button", { name: "Refresh" }).click();
         await read;
         return paused.count();
       },
@@ -164,120 +170,120 @@ test("a model that is paused is named, with its failure", async () => {
     )
     .toBe(1);
   await card("unsteady").scrollIntoViewIfNeeded();
-  await takePicture(tab, "upstreams-paused-model");
+  await takeScreenshot(tab, "upstreams-paused-model");
 });
 
-test("an MCP server whose program is missing is named", async () => {
-  const { tab, card } = await opened();
+test("an MCP server whose program is missing is shown with its error", async () => {
+  const { tab, card } = await openUpstreams();
   const servers = card("Tool servers (MCP)");
-  await servers.getByText("Program missing").waitFor();
+  await servers.getByText("Program not found").waitFor();
   expect(await servers.innerText()).toMatch(
-    /there is no program "deltawire-program-that-is-not-there" on the PATH/,
+    /program "deltawire-program-that-is-not-there" not found on the PATH/,
   );
   await servers.scrollIntoViewIfNeeded();
-  await takePicture(tab, "upstream-mcp-missing");
+  await takeScreenshot(tab, "upstream-mcp-missing");
 });
 
-test("one that fails says what is wrong, and the page learns it by itself", async () => {
-  const { tab, card } = await opened();
-  const reply = await stage.gateway.post("/chat/completions", {
+test("a failing upstream shows its error, and the page updates automatically", async () => {
+  const { tab, card } = await openUpstreams();
+  const reply = await fixture.gateway.post("/chat/completions", {
     model: "down/far-away",
     messages: [{ role: "user", content: "hello" }],
   });
   expect(reply.status).toBeGreaterThanOrEqual(500);
-  await tab.getByRole("button", { name: "Read again" }).click();
+  await tab.getByRole("button", { name: "Refresh" }).click();
   await card("down")
-    .getByText(/The last request failed|Left alone for a while/)
+    .getByText(/Last request failed|Paused after repeated failures/)
     .waitFor();
   await card("down")
     .getByText(/ECONNREFUSED|refused|cannot be reached/i)
     .waitFor();
-  await takePicture(tab, "upstreams-failing");
+  await takeScreenshot(tab, "upstreams-failing");
 });
 
 describe("a lesson", () => {
-  test("is shown with what the upstream said, and is forgotten on request", async () => {
-    const { tab, card } = await opened({ colorScheme: "dark" });
-    const lessons = card("Lessons learned");
-    await lessons.getByText(/Nothing learned so far/).waitFor();
-    const reply = await stage.gateway.post("/chat/completions", {
+  test("shows the upstream's message, and can be deleted", async () => {
+    const { tab, card } = await openUpstreams({ colorScheme: "dark" });
+    const lessons = card("Learned adjustments");
+    await lessons.getByText(/None so far/).waitFor();
+    const reply = await fixture.gateway.post("/chat/completions", {
       model: "lab/temperature-1-only",
       temperature: 0.5,
       messages: [{ role: "user", content: "hello" }],
     });
     expect(reply.status).toBe(200);
-    await tab.getByRole("button", { name: "Read again" }).click();
+    await tab.getByRole("button", { name: "Refresh" }).click();
     await lessons.getByText("temperature-1-only", { exact: true }).waitFor();
-    await lessons.getByText(/^It said: .*temperature/).waitFor();
+    await lessons.getByText(/^Upstream's reply: .*temperature/).waitFor();
     await lessons.scrollIntoViewIfNeeded();
-    await takePicture(tab, "upstreams-lessons-dark");
-    await lessons.getByRole("button", { name: /^Forget/ }).click();
-    await lessons.getByText(/Nothing learned so far/).waitFor();
+    await takeScreenshot(tab, "upstreams-lessons-dark");
+    await lessons.getByRole("button", { name: /^Delete/ }).click();
+    await lessons.getByText(/None so far/).waitFor();
   });
 });
 
 describe("Codex", () => {
-  test("is connected by the exact block, which the button copies", async () => {
-    const { tab, card } = await opened();
+  test("can be connected with a block of configuration, which the button copies", async () => {
+    const { tab, card } = await openUpstreams();
     const codex = card("Connect Codex");
-    const { block } = (await (await fetch(`${stage.gateway.url}/deltawire/codex`)).json()) as {
+    const { block } = (await (await fetch(`${fixture.gateway.url}/deltawire/codex`)).json()) as {
       block: string;
     };
-    const copied = codex.getByRole("button", { name: "Copied: For good" });
-    // It says so for a moment only.
+    const copied = codex.getByRole("button", { name: "Copied: For all sessions" });
+    // The label changes back after a moment.
     await Promise.all([
       copied.waitFor(),
-      codex.getByRole("button", { name: "Copy: For good" }).click(),
+      codex.getByRole("button", { name: "Copy: For all sessions" }).click(),
     ]);
     expect(await tab.evaluate(() => navigator.clipboard.readText())).toBe(block);
     await codex.scrollIntoViewIfNeeded();
-    await takePicture(tab, "upstreams-codex");
+    await takeScreenshot(tab, "upstreams-codex");
 
     await codex.getByLabel("Model").selectOption("lab/small-context");
     await codex.getByText('model = "lab/small-context"').waitFor();
-    await codex.getByRole("button", { name: /^(?:Copy|Copied): For good/ }).click();
+    await codex.getByRole("button", { name: /^(?:Copy|Copied): For all sessions/ }).click();
     await expect
       .poll(() => tab.evaluate(() => navigator.clipboard.readText()))
       .toBe(block.replace(/^model = .*/, 'model = "lab/small-context"'));
   });
 
-  test("is asked about once, not at every look", async () => {
-    const person = await stage.person();
-    const tab = await person.tab("#/upstreams");
+  test("has a configuration that is not loaded again at every refresh", async () => {
+    const user = await fixture.newUser();
+    const tab = await user.tab("#/upstreams");
     await tab.clock.install();
     await tab.reload();
     await tab.getByRole("region", { name: "lab", exact: true }).waitFor();
-    // Of time only what the test lets pass, and nothing on its way.
+    // The test controls the clock, and no request is pending.
     await tab.clock.pauseAt((await tab.evaluate(() => Date.now())) + 5000);
     await Promise.all([
       tab.waitForResponse("**/deltawire/codex*"),
-      tab.getByRole("button", { name: "Read again" }).click(),
+      tab.getByRole("button", { name: "Refresh" }).click(),
     ]);
-    person.asked.length = 0;
+    user.requestedUrls.length = 0;
     await tab.clock.runFor(20_000);
     const times = (path: string) =>
-      person.asked.filter((url) => new URL(url).pathname === path).length;
+      user.requestedUrls.filter((url) => new URL(url).pathname === path).length;
     await expect.poll(() => times("/deltawire/upstreams")).toBe(2);
     expect(times("/deltawire/codex")).toBe(0);
   });
 
-  test("says when the block cannot be copied", async () => {
-    const { tab, card } = await opened();
+  test("shows if the block could not be copied", async () => {
+    const { tab, card } = await openUpstreams();
     await tab.evaluate(() => {
       navigator.clipboard.writeText = () => Promise.reject(new Error("not allowed"));
       document.execCommand = () => false;
     });
     const button = (name: string) => card("Connect Codex").getByRole("button", { name });
-    // It says so for a moment only.
+    // The label changes back after a moment.
     await Promise.all([
-      button("Cannot copy: For good").waitFor(),
-      button("Copy: For good").click(),
+      button("Could not copy: For all sessions").waitFor(),
+      button("Copy: For all sessions").click(),
     ]);
-    await button("Copy: For good").waitFor();
+    await button("Copy: For all sessions").waitFor();
   });
 
-  test("shows what `migrate` would write, without the key, and how to write it", async () => {
-    const { tab, card } = await opened();
+  test("shows the configuration that `migrate` would write, without the key, and how to apply it", async () => {
+    const { tab, card } = await openUpstreams();
     const codex = card("Connect Codex");
     const diff = codex.getByRole("group", { name: ".codex/config.toml", exact: true });
     await diff.scrollIntoViewIfNeeded();
@@ -286,14 +292,17 @@ describe("Codex", () => {
     );
     await codex.getByText("npm start -- migrate --write").waitFor();
     expect(await tab.content()).not.toContain(secret);
-    await takePicture(tab, "upstreams-migrate");
+    await takeScreenshot(tab, "upstreams-migrate");
   });
 });
 
-test("all of it fits a phone", async () => {
-  const { tab, card } = await opened({ viewport: { width: 390, height: 844 }, hasTouch: true });
+test("the upstreams page fits on a phone", async () => {
+  const { tab, card } = await openUpstreams({
+    viewport: { width: 390, height: 844 },
+    hasTouch: true,
+  });
   await card("Connect Codex").scrollIntoViewIfNeeded();
-  await takePicture(tab, "upstreams-phone");
+  await takeScreenshot(tab, "upstreams-phone");
   expect(await tab.evaluate(() => document.documentElement.scrollWidth)).toBe(390);
-  expect(await barriersOn(tab)).toEqual([]);
+  expect(await findAxeViolations(tab)).toEqual([]);
 });

@@ -1,30 +1,30 @@
-/** A value outside React that tells who listens when it is another one. */
+/** An observable value outside React. Listeners are called when it changes. */
 export interface Cell<Value> {
   readonly get: () => Value;
+  /** Returns a function that unsubscribes. */
   readonly subscribe: (listener: () => void) => () => void;
 }
 
 export interface WritableCell<Value> extends Cell<Value> {
-  /** Told only if the value is another one than before. */
+  /** Calls the listeners unless the value is the same by `Object.is`. */
   readonly set: (value: Value) => void;
-  readonly update: (change: (value: Value) => Value) => void;
-  /** Whether anybody listens. */
-  readonly isHeard: () => boolean;
+  readonly update: (updater: (value: Value) => Value) => void;
+  readonly hasListeners: () => boolean;
 }
 
-export function cell<Value>(first: Value): WritableCell<Value> {
-  let value = first;
+export function createCell<Value>(initialValue: Value): WritableCell<Value> {
+  let value = initialValue;
   const listeners = new Set<() => void>();
   const set = (next: Value) => {
     if (Object.is(next, value)) return;
     value = next;
-    for (const tell of listeners) tell();
+    for (const notify of listeners) notify();
   };
   return {
     get: () => value,
     set,
-    update: (change) => set(change(value)),
-    isHeard: () => listeners.size > 0,
+    update: (updater) => set(updater(value)),
+    hasListeners: () => listeners.size > 0,
     subscribe(listener) {
       listeners.add(listener);
       return () => listeners.delete(listener);

@@ -1,75 +1,78 @@
 import { StrictMode, type ReactNode } from "react";
 import { createRoot } from "react-dom/client";
-import { Entrance } from "./app/entrance.tsx";
-import { browserWorld } from "./browser/world.ts";
-import { PageContext, usePage } from "./hooks/use-page.ts";
-import { createPage } from "./state/create-page.ts";
-import "./parts/theme.css";
-import "./parts/parts.css";
-import { usePicked } from "./hooks/use-cell.ts";
+import { SessionGate } from "./app/session-gate.tsx";
+import { createBrowserEnvironment } from "./browser/browser-environment.ts";
+import { AppStoreContext, useAppStore } from "./hooks/use-app-store.ts";
+import { createAppStore } from "./state/create-app-store.ts";
+import "./ui/theme.css";
+import "./ui/ui.css";
+import { useCellSelector } from "./hooks/use-cell.ts";
 import type { PreferencesCell } from "./state/preferences.ts";
-import { LanguageContext } from "./words/use-words.ts";
-import type { Page } from "./state/page.ts";
-import { appWords } from "./app/words.ts";
+import { LanguageContext } from "./messages/use-messages.ts";
+import type { AppStore } from "./state/app-store.ts";
+import { appMessages } from "./app/messages.ts";
 
-const place = document.querySelector("#page");
-if (place === null) throw new Error("the page has no place to be drawn in");
+const container = document.querySelector("#page");
+if (container === null) throw new Error("the document has no element #page");
 
-const page = createPage(browserWorld(window));
-showPreferences(page.preferences);
-offersReload(page);
-sharesSession(page);
-createRoot(place).render(
+const app = createAppStore(createBrowserEnvironment(window));
+applyPreferences(app.preferences);
+offerReloadOnPreloadError(app);
+syncSessionAcrossTabs(app);
+createRoot(container).render(
   <StrictMode>
-    <PageContext value={page}>
-      <Spoken>
-        <Entrance />
-      </Spoken>
-    </PageContext>
+    <AppStoreContext value={app}>
+      <LanguageProvider>
+        <SessionGate />
+      </LanguageProvider>
+    </AppStoreContext>
   </StrictMode>,
 );
 
-/** Theme and language of the whole document, now and whenever they change. */
-function showPreferences(preferences: PreferencesCell): void {
-  const dark = matchMedia("(prefers-color-scheme: dark)");
-  const show = () => {
+/** Applies the theme and language to the document, now and whenever they change. */
+function applyPreferences(preferences: PreferencesCell): void {
+  const darkQuery = matchMedia("(prefers-color-scheme: dark)");
+  const apply = () => {
     const { theme, language } = preferences.get();
     const root = document.documentElement;
-    root.dataset["theme"] = theme === "system" ? (dark.matches ? "dark" : "light") : theme;
+    root.dataset["theme"] = theme === "system" ? (darkQuery.matches ? "dark" : "light") : theme;
     root.lang = language === "zh" ? "zh-CN" : "en";
   };
-  preferences.subscribe(show);
-  dark.addEventListener("change", show);
-  show();
+  preferences.subscribe(apply);
+  darkQuery.addEventListener("change", apply);
+  apply();
 }
 
-function Spoken({ children }: { children: ReactNode }) {
-  const language = usePicked(usePage().preferences, (preferences) => preferences.language);
+function LanguageProvider({ children }: { children: ReactNode }) {
+  const language = useCellSelector(
+    useAppStore().preferences,
+    (preferences) => preferences.language,
+  );
   return <LanguageContext value={language}>{children}</LanguageContext>;
 }
 
-/** A gateway that was updated no longer has the parts that an old page loads on demand. */
-function offersReload({ toasts, preferences }: Page): void {
+/** An updated gateway no longer serves the chunks that an old page loads on demand. */
+function offerReloadOnPreloadError({ toasts, preferences }: AppStore): void {
   window.addEventListener("vite:preloadError", () => {
-    const words = appWords[preferences.get().language];
+    const t = appMessages[preferences.get().language];
     toasts.show({
       kind: "error",
-      text: words.outdated,
-      action: { label: words.reload, run: () => window.location.reload() },
+      text: t.outdated,
+      action: { label: t.reload, run: () => window.location.reload() },
     });
   });
 }
 
-/** The tabs of a browser have one session: whoever signs in or out in one does so in all of them. */
-function sharesSession({ session }: Page): void {
+/** All tabs of a browser share one session: signing in or out in one tab applies to all. */
+function syncSessionAcrossTabs({ session }: AppStore): void {
   const tabs = new BroadcastChannel("deltawire session");
   session.state.subscribe(() => {
-    const { is } = session.state.get();
-    // A channel has no origin to name: it is heard within its own only.
+    const { status } = session.state.get();
+    // A BroadcastChannel takes no target origin: it only reaches its own origin.
     // oxlint-disable-next-line unicorn/require-post-message-target-origin
-    if (is === "open" || is === "needs token") tabs.postMessage(is);
+    if (status === "open" || status === "needs_token") tabs.postMessage(status);
   });
   tabs.addEventListener("message", ({ data }: MessageEvent<string>) => {
-    if (data !== session.state.get().is) void session.check();
+    if (data !== session.state.get().status) void session.check();
   });
 }

@@ -8,17 +8,17 @@ const main = fileURLToPath(new URL("../../gateway/src/main.ts", import.meta.url)
 
 export interface GatewayProcess {
   readonly url: string;
-  /** As a power cut does it. */
+  /** Kills the process with SIGKILL. */
   kill(): Promise<void>;
-  /** At the same address, with what was kept. */
+  /** Starts it again on the same port with the same data. */
   restart(): Promise<void>;
-  /** Everything that it has kept. */
-  forget(): void;
-  /** With its folder. */
+  /** Deletes its data folder. */
+  deleteData(): void;
+  /** Kills the process and deletes its folder. */
   close(): Promise<void>;
 }
 
-/** A gateway with the demo model, as a user starts it, in a folder of its own. */
+/** Starts a gateway with the demo model as a child process in a temporary folder. */
 export async function startGatewayProcess(toml = ""): Promise<GatewayProcess> {
   const folder = mkdtempSync(join(tmpdir(), "deltawire-web-"));
   writeFileSync(join(folder, "deltawire.toml"), `[server]\ndemo = true\n${toml}`);
@@ -27,9 +27,9 @@ export async function startGatewayProcess(toml = ""): Promise<GatewayProcess> {
     const ended = child;
     child = undefined;
     if (ended === undefined || ended.exitCode !== null) return;
-    const gone = new Promise<void>((resolve) => ended.once("close", () => resolve()));
+    const closed = new Promise<void>((resolve) => ended.once("close", () => resolve()));
     ended.kill("SIGKILL");
-    await gone;
+    await closed;
   };
   const start = async (port: string): Promise<string> => {
     const args = ["--conditions=@deltawire/source", main, "--json", "--port", port];
@@ -40,12 +40,14 @@ export async function startGatewayProcess(toml = ""): Promise<GatewayProcess> {
     });
     child = started;
     return new Promise((resolve, reject) => {
-      let said = "";
-      started.stderr.on("data", (piece) => (said += String(piece)));
+      let stderr = "";
+      started.stderr.on("data", (piece) => (stderr += String(piece)));
       started.stdout.once("data", (line) =>
         resolve((JSON.parse(String(line)) as { url: string }).url),
       );
-      started.once("close", (code) => reject(new Error(`it ended with ${code}: ${said}`)));
+      started.once("close", (code) =>
+        reject(new Error(`the gateway exited with ${code}: ${stderr}`)),
+      );
     });
   };
   const close = async () => {
@@ -53,6 +55,6 @@ export async function startGatewayProcess(toml = ""): Promise<GatewayProcess> {
     rmSync(folder, { recursive: true, force: true });
   };
   const { origin, port } = new URL(await start("0"));
-  const forget = () => rmSync(join(folder, "data"), { recursive: true, force: true });
-  return { url: origin, kill, forget, close, restart: async () => void (await start(port)) };
+  const deleteData = () => rmSync(join(folder, "data"), { recursive: true, force: true });
+  return { url: origin, kill, deleteData, close, restart: async () => void (await start(port)) };
 }

@@ -1,15 +1,15 @@
-import type { ChatOutput, JsonObject, ResponseEvent } from "@deltawire/wire";
+import type { ChatStreamEvent, JsonObject, ResponseEvent } from "@deltawire/wire";
 
-export interface Answer {
+export interface HttpReply {
   status: number;
-  /** What came, in events of a stream: a whole reply is one that comes at once. */
+  /** The events of the stream. A reply that is not streamed is converted to events. */
   events: never[];
   text: string;
 }
 
-type Event = ResponseEvent | ChatOutput;
+type ReplyEvent = ResponseEvent | ChatStreamEvent;
 
-/** A client of both wires, which wants to hear everything. */
+/** A client of both wires that requests usage, too. */
 export class HttpClient {
   readonly #base: string;
 
@@ -17,7 +17,7 @@ export class HttpClient {
     this.#base = base;
   }
 
-  async ask(wire: "responses" | "chat", model: string, stream: boolean): Promise<Answer> {
+  async request(wire: "responses" | "chat", model: string, stream: boolean): Promise<HttpReply> {
     const body =
       wire === "responses"
         ? { model, stream, input: "Hi", store: false }
@@ -37,62 +37,66 @@ export class HttpClient {
     const text = await response.text();
     if (response.status !== 200) return { status: response.status, events: [], text };
     const events = stream
-      ? streamed(text)
+      ? parseStream(text, wire)
       : wire === "responses"
-        ? wholeResponse(text)
-        : wholeChat(text);
-    return { status: 200, events: events.flatMap(withoutEstimate) as never[], text };
+        ? responseToEvents(text)
+        : completionToEvents(text);
+    return { status: 200, events: events.flatMap(dropEstimatedUsage) as never[], text };
   }
 }
 
-function streamed(text: string): Event[] {
-  return text
+/** Throws if a Responses stream does not end with `[DONE]`, which its events do not include. */
+function parseStream(text: string, wire: "chat" | "responses"): ReplyEvent[] {
+  const events = text
     .split("\n")
     .filter((line) => line.startsWith("data: "))
     .map((line) => line.slice("data: ".length))
-    .map((data) => (data === "[DONE]" ? data : (JSON.parse(data) as Event)));
+    .map((data) => (data === "[DONE]" ? data : (JSON.parse(data) as ReplyEvent)));
+  if (wire === "chat") return events;
+  if (events.at(-1) !== "[DONE]") throw new Error("the stream does not end with [DONE]");
+  return events.slice(0, -1);
 }
 
-/** As the stream that it would have been. */
-function wholeResponse(text: string): Event[] {
+/** Converts a complete response to the events of a stream. */
+function responseToEvents(text: string): ReplyEvent[] {
   const response = JSON.parse(text) as JsonObject & { status: string; output: JsonObject[] };
-  const begun = { ...response, status: "in_progress", output: [], usage: null };
+  const startedResponse = { ...response, status: "in_progress", output: [], usage: null };
   const events = [
-    { type: "response.created", response: begun },
-    { type: "response.in_progress", response: begun },
-    ...response.output.flatMap((item, at) => [
-      { type: "response.output_item.added", output_index: at, item: opened(item) },
-      { type: "response.output_item.done", output_index: at, item },
+    { type: "response.created", response: startedResponse },
+    { type: "response.in_progress", response: startedResponse },
+    ...response.output.flatMap((item, index) => [
+      { type: "response.output_item.added", output_index: index, item: toOpeningItem(item) },
+      { type: "response.output_item.done", output_index: index, item },
     ]),
     { type: `response.${response.status}`, response },
   ];
-  return events.map((event, at) => ({ ...event, sequence_number: at }));
+  return events.map((event, index) => ({ ...event, sequence_number: index }));
 }
 
-function opened(item: JsonObject): JsonObject {
+function toOpeningItem(item: JsonObject): JsonObject {
   return "status" in item ? { ...item, status: "in_progress" } : item;
 }
 
-function wholeChat(text: string): Event[] {
+function completionToEvents(text: string): ReplyEvent[] {
   const { choices, usage, ...rest } = JSON.parse(text) as JsonObject & {
     choices: { message: JsonObject & { tool_calls?: JsonObject[] } }[];
     usage?: JsonObject;
   };
   const chunk = { ...rest, object: "chat.completion.chunk" };
   const deltas = choices.map(({ message, ...choice }) => {
-    const { tool_calls: calls, ...said } = message;
+    const { tool_calls: calls, ...fields } = message;
     const indexed = calls?.map((call, index) => ({ ...call, index }));
     return {
       ...choice,
-      delta: { ...said, ...(indexed === undefined ? {} : { tool_calls: indexed }) },
+      delta: { ...fields, ...(indexed === undefined ? {} : { tool_calls: indexed }) },
     };
   });
-  const told = usage === undefined ? [] : [{ ...chunk, choices: [], usage }];
-  return [{ ...chunk, choices: deltas }, ...told, "[DONE]"] as unknown as Event[];
+  const usageChunks = usage === undefined ? [] : [{ ...chunk, choices: [], usage }];
+  return [{ ...chunk, choices: deltas }, ...usageChunks, "[DONE]"] as unknown as ReplyEvent[];
 }
 
-/** What the gateway only guessed, the upstream did not say. */
-function withoutEstimate(event: Event): Event[] {
+/** Removes usage that the gateway estimated, because recordings do not contain it. */
+function dropEstimatedUsage(event: ReplyEvent): ReplyEvent[] {
   if (event === "[DONE]") return [event];
   const { usage, response, choices } = event as {
     usage?: JsonObject | null;

@@ -1,27 +1,38 @@
 import { isDeepStrictEqual } from "node:util";
 import {
-  chatRequest,
+  translateResponsesRequest,
   decodeResponsesRequest,
   genericProfile,
-  withFlags,
-  type Profile,
-  type ToolBridge,
+  withProfileFlags,
+  type MessageEvent,
+  type UpstreamProfile,
+  type ToolTranslation,
 } from "@deltawire/wire";
-import { chatSequenceFaults } from "./chat-sequence.ts";
-import { passedSequenceFaults } from "./passed-sequence.ts";
+import { findChatSequenceFaults } from "./chat-sequence.ts";
+import { findMessageSequenceFaults } from "./message-sequence.ts";
+import { findPassthroughSequenceFaults } from "./passthrough-sequence.ts";
 import {
+  playChatToMessages,
   playResponsesToChat,
+  playResponsesToMessages,
   playResponsesToResponses,
-  playToChat,
-  playToResponses,
+  playChatToChat,
+  playChatToResponses,
   type PlayOptions,
 } from "./play.ts";
-import { responseSequenceFaults } from "./response-sequence.ts";
+import { findResponseSequenceFaults } from "./response-sequence.ts";
 import { ruleFlags } from "./rule-flags.ts";
-import { saidInPassing, saidOnChat, saidOnResponses, type Said, type SaidCall } from "./said.ts";
+import {
+  readPassthroughEvents,
+  readChatEvents,
+  readMessageEvents,
+  readResponseEvents,
+  type ReplyContent,
+  type ReplyCall,
+} from "./reply-content.ts";
 import { upstreamRules, type RuleName } from "./upstream-rules.ts";
 
-/** A case of a quirk catalogue: what an upstream sends, or a request and the rule by which it is refused, or both. */
+/** A case of a quirk catalog: an upstream's reply, or a request and the rule that it must satisfy, or both. */
 export interface Quirk {
   id: string;
   class: string;
@@ -76,17 +87,17 @@ const knownExpectations = new Set([
   "note",
 ]);
 
-/** The tools that the catalogue's client declares. */
-const offered = new Set(["get_weather", "get_time", "web_fetch", "web_search", "health"]);
-const tools: ToolBridge = {
-  upstreamNames: offered,
-  declared: (name) => (offered.has(name) ? { kind: "function", name } : undefined),
+/** The tools that the client of the catalog declares. */
+const declaredToolNames = new Set(["get_weather", "get_time", "web_fetch", "web_search", "health"]);
+const tools: ToolTranslation = {
+  upstreamNames: declaredToolNames,
+  findDeclared: (name) => (declaredToolNames.has(name) ? { kind: "function", name } : undefined),
 };
 
 const knownClasses = new Set(["stream", "nonstream", "responses-upstream", "request", "output"]);
 
-/** Optional cases are repaired only under a profile that says so: these flags. */
-const optionalFlags: Readonly<Record<string, Partial<Profile>>> = {
+/** Flags for optional cases: quirks that the generic profile does not repair. */
+const optionalFlags: Readonly<Record<string, Partial<UpstreamProfile>>> = {
   "TC-LEAK-HERMES": { leakedCalls: ["hermes"] },
   "TC-LEAK-QWEN-XML": { leakedCalls: ["qwen-xml"] },
   "TC-LEAK-KIMI": { leakedCalls: ["kimi"] },
@@ -94,37 +105,42 @@ const optionalFlags: Readonly<Record<string, Partial<Profile>>> = {
 };
 
 /**
- * Under which flags a case is to be played, each set by itself, beside the generic profile's; a string says why it
- * cannot be played.
+ * Returns the sets of flags with which a case must run, each added to the generic profile. Returns the reason as a string
+ * if the case cannot run.
  */
-export function flagsFor(quirk: Quirk): readonly Partial<Profile>[] | string {
+export function getQuirkFlags(quirk: Quirk): readonly Partial<UpstreamProfile>[] | string {
   if (!quirk.wire && !quirk.rule) return "no wire data";
-  const sets = isRule(quirk.rule) ? ruleFlags[quirk.rule] : [];
-  if (quirk.optional !== true || sets.length > 0) return sets.length > 0 ? sets : [{}];
+  const flagSets = isRuleName(quirk.rule) ? ruleFlags[quirk.rule] : [];
+  if (quirk.optional !== true || flagSets.length > 0) return flagSets.length > 0 ? flagSets : [{}];
   const flags = optionalFlags[quirk.id];
-  return flags === undefined ? "optional, and no flag is known for it" : [flags];
+  return flags === undefined ? "optional without known flags" : [flags];
 }
 
-/** Plays one case and answers what came out wrong, in words. */
-export function quirkFaults(quirk: Quirk, options: PlayOptions = {}): string[] {
+/** Runs one case and returns the differences from the expectation. */
+export function findQuirkFaults(quirk: Quirk, options: PlayOptions = {}): string[] {
   const unknown = Object.keys(quirk.expect ?? {}).filter((field) => !knownExpectations.has(field));
-  if (unknown.length > 0) return [`expect.${unknown.join(", expect.")}: unknown to this check`];
-  if (!knownClasses.has(quirk.class)) return [`class ${quirk.class}: unknown to this check`];
-  const sets = flagsFor(quirk);
-  if (typeof sets === "string") return [sets];
-  const expect = quirk.class === "nonstream" ? "whole" : "stream";
-  return sets.flatMap((flags) => {
-    const profile = withFlags(genericProfile, flags);
-    const all: PlayOptions = { tools, profile, expect, ...options };
-    if (quirk.request !== undefined || quirk.rule) return requestFaults(quirk, profile);
+  if (unknown.length > 0)
+    return [`expect.${unknown.join(", expect.")}: not supported by this check`];
+  if (!knownClasses.has(quirk.class)) return [`class ${quirk.class}: not supported by this check`];
+  const flagSets = getQuirkFlags(quirk);
+  if (typeof flagSets === "string") return [flagSets];
+  const expect = quirk.class === "nonstream" ? "complete" : "stream";
+  return flagSets.flatMap((flags) => {
+    const profile = withProfileFlags(genericProfile, flags);
+    const playOptions: PlayOptions = { tools, profile, expect, ...options };
+    if (quirk.request !== undefined || quirk.rule) return findRequestFaults(quirk, profile);
     return quirk.wire?.responses === true
-      ? responsesUpstreamFaults(quirk, all)
-      : [...toResponsesFaults(quirk, all), ...toChatFaults(quirk, all)];
+      ? findResponsesUpstreamFaults(quirk, playOptions)
+      : [
+          ...findResponsesFaults(quirk, playOptions),
+          ...findChatFaults(quirk, playOptions),
+          ...findMessagesFaults(quirk, playChatToMessages(toReads(quirk), playOptions).out),
+        ];
   });
 }
 
-/** The body as the catalogue's upstream would send it, in its pieces. */
-export function readsOf({ wire }: Quirk): (string | Uint8Array)[] {
+/** Returns the reads in which the upstream sends the body. */
+export function toReads({ wire }: Quirk): (string | Uint8Array)[] {
   if (wire?.rawHex !== undefined) return wire.rawHex.map((hex) => Buffer.from(hex, "hex"));
   if (wire?.raw !== undefined) return wire.raw;
   if (wire?.chunks === undefined) throw new Error("no wire data");
@@ -137,116 +153,166 @@ export function readsOf({ wire }: Quirk): (string | Uint8Array)[] {
   return wire.done === false ? reads : [...reads, "data: [DONE]\n\n"];
 }
 
-/** A Chat upstream's reply, to a Responses client. */
-function toResponsesFaults(quirk: Quirk, options: PlayOptions): string[] {
-  const { out } = playToResponses(readsOf(quirk), options);
-  return [...responseSequenceFaults(out), ...differences("Responses", quirk, saidOnResponses(out))];
-}
-
-/** The same to a Chat client. */
-function toChatFaults(quirk: Quirk, options: PlayOptions): string[] {
-  const { out } = playToChat(readsOf(quirk), options);
-  return [...chatSequenceFaults(out), ...differences("Chat", quirk, saidOnChat(out, 0))];
-}
-
-/** A Responses upstream's reply, to both kinds of client. */
-function responsesUpstreamFaults(quirk: Quirk, options: PlayOptions): string[] {
-  const reads = readsOf(quirk);
-  const chat = playResponsesToChat(reads, options).out;
-  const passed = playResponsesToResponses(reads, options).out;
+/** Checks a Chat upstream's reply for a Responses client. */
+function findResponsesFaults(quirk: Quirk, options: PlayOptions): string[] {
+  const { out } = playChatToResponses(toReads(quirk), options);
   return [
-    ...chatSequenceFaults(chat),
-    ...differences("Chat", quirk, saidOnChat(chat, 0)),
-    ...passedSequenceFaults(passed),
-    ...differences("Responses", quirk, saidInPassing(passed)),
+    ...findResponseSequenceFaults(out),
+    ...findDifferences("Responses", quirk, readResponseEvents(out)),
   ];
 }
 
-/** A Responses client's request to a strict Chat upstream, and the reply to it. */
-function requestFaults(quirk: Quirk, profile: Profile): string[] {
+/** Checks a Chat upstream's reply for a Chat client. */
+function findChatFaults(quirk: Quirk, options: PlayOptions): string[] {
+  const { out } = playChatToChat(toReads(quirk), options);
+  return [
+    ...findChatSequenceFaults(out),
+    ...findDifferences("Chat", quirk, readChatEvents(out, 0)),
+  ];
+}
+
+/** Checks a reply for a Messages client, who has neither custom tools nor namespaces and receives only calls that may run. */
+function findMessagesFaults(quirk: Quirk, events: readonly MessageEvent[]): string[] {
+  const { custom_calls: custom = [], ...expected } = quirk.expect ?? { status: "completed" };
+  const { namespaced_calls: namespaced, reasoning_tokens: _reasoning, ...rest } = expected;
+  const functions =
+    rest.tool_calls ?? namespaced?.map(({ name, arguments: args }) => ({ name, arguments: args }));
+  const customCalls = custom.map(({ name, input }) => ({ name, arguments: { input } }));
+  const calls = [...(functions ?? []), ...customCalls];
+  const content = readMessageEvents(events);
+  const hasCalls = functions !== undefined || custom.length > 0;
+  const { tool_calls: _calls, ...others } = rest;
+  const compared =
+    content.status === "completed" && hasCalls ? { ...others, tool_calls: calls } : others;
+  return [
+    ...findMessageSequenceFaults(events),
+    ...findDifferences("Messages", { ...quirk, expect: compared }, content),
+  ];
+}
+
+/** Checks a Responses upstream's reply for both kinds of client. */
+function findResponsesUpstreamFaults(quirk: Quirk, options: PlayOptions): string[] {
+  const reads = toReads(quirk);
+  const chat = playResponsesToChat(reads, options).out;
+  const forwardedEvents = playResponsesToResponses(reads, options).out;
+  return [
+    ...findChatSequenceFaults(chat),
+    ...findDifferences("Chat", quirk, readChatEvents(chat, 0)),
+    ...findMessagesFaults(quirk, playResponsesToMessages(reads, options).out),
+    ...findPassthroughSequenceFaults(forwardedEvents),
+    ...findDifferences("Responses", quirk, readPassthroughEvents(forwardedEvents)),
+  ];
+}
+
+/** Checks a Responses client's request to a strict Chat upstream, and the reply to it. */
+function findRequestFaults(quirk: Quirk, profile: UpstreamProfile): string[] {
   const { rule, wire, request } = quirk;
   if (request === undefined) return ["a rule without a request"];
-  if (rule && !isRule(rule)) return [`rule ${rule}: unknown to this check`];
-  // The catalogue's client asks for a stream, where the case does not say otherwise.
+  if (rule && !isRuleName(rule)) return [`rule ${rule}: not supported by this check`];
+  // The requests of the catalog are streamed unless the case sets `stream`.
   const decoded = decodeResponsesRequest({ stream: true, ...structuredClone(request) });
-  const { body, tools: bridge } = chatRequest(decoded, { upstreamModel: "q", profile });
-  const refusal = isRule(rule) ? upstreamRules[rule](body) : undefined;
-  const faults = refusal === undefined ? [] : [`refused by ${rule}: ${refusal}`];
+  const { body, tools: toolTranslation } = translateResponsesRequest(decoded, {
+    upstreamModel: "q",
+    profile,
+  });
+  const violation = isRuleName(rule) ? upstreamRules[rule](body) : undefined;
+  const faults = violation === undefined ? [] : [`rejected by ${rule}: ${violation}`];
   if (!wire) return faults;
   const [first] = body.tools ?? [];
   const name = first?.type === "custom" ? first.custom.name : first?.function.name;
-  const filled = JSON.stringify(wire).replaceAll("$FIRST_TOOL", name ?? "tool");
-  const reply = { ...quirk, wire: JSON.parse(filled) as NonNullable<Quirk["wire"]> };
-  return [...faults, ...toResponsesFaults(reply, { tools: bridge, profile })];
+  const wireText = JSON.stringify(wire).replaceAll("$FIRST_TOOL", name ?? "tool");
+  const reply = { ...quirk, wire: JSON.parse(wireText) as NonNullable<Quirk["wire"]> };
+  return [...faults, ...findResponsesFaults(reply, { tools: toolTranslation, profile })];
 }
 
-function isRule(name: string | null | undefined): name is RuleName {
+function isRuleName(name: string | null | undefined): name is RuleName {
   return typeof name === "string" && Object.hasOwn(upstreamRules, name);
 }
 
-function differences(wire: string, quirk: Quirk, said: Said): string[] {
+function findDifferences(wire: string, quirk: Quirk, content: ReplyContent): string[] {
   const faults: string[] = [];
-  const check = (good: boolean, what: string, got: unknown) => {
-    if (!good) faults.push(`${wire}: ${what}, got ${JSON.stringify(got)?.slice(0, 200)}`);
+  const check = (isMet: boolean, expectation: string, actual: unknown) => {
+    if (!isMet)
+      faults.push(`${wire}: ${expectation}, got ${JSON.stringify(actual)?.slice(0, 200)}`);
   };
   const { expect: expected = { status: "completed" } } = quirk;
   const { status, text, reasoning, usage } = expected;
   if (status !== undefined)
-    check([status].flat().includes(said.status), `status ${String(status)}`, said);
-  if (text !== undefined) check(said.text.trim() === text, `text ${text}`, said.text);
+    check([status].flat().includes(content.status), `status ${String(status)}`, content);
+  if (text !== undefined) check(content.text.trim() === text, `text ${text}`, content.text);
   if (reasoning !== undefined)
-    check(said.reasoning.trim() === reasoning, `reasoning ${reasoning}`, said.reasoning);
-  const { tool_calls: plain, namespaced_calls: namespaced, custom_calls: custom } = expected;
-  const functions = namespaced ?? plain;
+    check(content.reasoning.trim() === reasoning, `reasoning ${reasoning}`, content.reasoning);
+  const {
+    tool_calls: functionCalls,
+    namespaced_calls: namespaced,
+    custom_calls: custom,
+  } = expected;
+  const functions = namespaced ?? functionCalls;
   if (functions !== undefined || custom !== undefined) {
-    const wanted = [...(functions ?? []), ...(custom ?? [])];
-    const got = [
-      ...said.calls.filter(({ kind }) => kind === "function"),
-      ...said.calls.filter(({ kind }) => kind === "custom"),
-    ].map((call) => callForm(call, namespaced !== undefined));
-    check(isDeepStrictEqual(got, wanted), `calls ${JSON.stringify(wanted)}`, got);
+    const expectedCalls = [...(functions ?? []), ...(custom ?? [])];
+    const actual = [
+      ...content.calls.filter(({ kind }) => kind === "function"),
+      ...content.calls.filter(({ kind }) => kind === "custom"),
+    ].map((call) => toComparableCall(call, namespaced !== undefined));
     check(
-      said.calls.every((call) => call.whole !== false),
-      "whole calls",
-      said.calls,
+      isDeepStrictEqual(actual, expectedCalls),
+      `calls ${JSON.stringify(expectedCalls)}`,
+      actual,
+    );
+    check(
+      content.calls.every((call) => call.isComplete !== false),
+      "complete calls",
+      content.calls,
     );
   }
   if (usage !== undefined)
     check(
-      said.usage?.input === usage[0] && said.usage.output === usage[1],
+      content.usage?.input === usage[0] && content.usage.output === usage[1],
       `usage ${String(usage)}`,
-      said.usage,
+      content.usage,
     );
   if (expected.cached !== undefined)
-    check(said.usage?.cached === expected.cached, "cached", said.usage);
+    check(content.usage?.cached === expected.cached, "cached", content.usage);
   if (expected.reasoning_tokens !== undefined)
-    check(said.usage?.reasoning === expected.reasoning_tokens, "reasoning tokens", said.usage);
-  if (expected.incomplete_reason !== undefined && said.status === "incomplete")
     check(
-      said.incompleteReason === expected.incomplete_reason,
+      content.usage?.reasoning === expected.reasoning_tokens,
+      "reasoning tokens",
+      content.usage,
+    );
+  if (expected.incomplete_reason !== undefined && content.status === "incomplete")
+    check(
+      content.incompleteReason === expected.incomplete_reason,
       expected.incomplete_reason,
-      said.incompleteReason,
+      content.incompleteReason,
     );
   if (expected.error_includes !== undefined)
     check(
-      said.error?.includes(expected.error_includes) === true,
+      content.error?.includes(expected.error_includes) === true,
       expected.error_includes,
-      said.error,
+      content.error,
     );
   if (expected.no_completed_tool === true)
-    check(!said.calls.some((call) => call.whole === true), "no whole call", said.calls);
-  if (expected.chat_finish !== undefined && said.finish !== undefined)
-    check(said.finish === expected.chat_finish, `finish ${expected.chat_finish}`, said.finish);
+    check(
+      !content.calls.some((call) => call.isComplete === true),
+      "no complete call",
+      content.calls,
+    );
+  if (expected.chat_finish !== undefined && content.finish !== undefined)
+    check(
+      content.finish === expected.chat_finish,
+      `finish ${expected.chat_finish}`,
+      content.finish,
+    );
   return faults;
 }
 
-function callForm(call: SaidCall, withNamespace: boolean): object {
+function toComparableCall(call: ReplyCall, withNamespace: boolean): object {
   const { kind, name, namespace } = call;
   if (kind === "custom") return { name, input: call.arguments };
-  return { ...(withNamespace ? { namespace } : {}), name, arguments: parsed(call) };
+  return { ...(withNamespace ? { namespace } : {}), name, arguments: parseArguments(call) };
 }
 
-function parsed(call: SaidCall): unknown {
+function parseArguments(call: ReplyCall): unknown {
   try {
     return JSON.parse(call.arguments) as unknown;
   } catch {

@@ -1,30 +1,36 @@
 /*
  * npm run quirks -- FILE.json
- * Plays every case of a quirk catalogue that has wire data or a rule through the library, with the generic profile; where
- * a case needs flags, with those, which it names. Names what failed and what could not be played; the last line counts.
+ * Runs every case of a quirk catalog that has wire data or a rule, with the generic profile plus the flags that the
+ * case needs. Prints the failed and skipped cases and the totals. A catalogue of the Messages API is played with its own runner.
  */
-import { messageOf, pathArgument, readJsonFile, report } from "./command-line.ts";
-import { flagsFor, quirkFaults, type Quirk } from "./quirk.ts";
+import {
+  getErrorMessage,
+  resolvePathArgument,
+  readJsonFile,
+  reportResults,
+} from "./command-line.ts";
+import { isMessagesCatalog, runMessagesQuirks, type MessagesCase } from "./messages-quirks.ts";
+import { getQuirkFlags, findQuirkFaults, type Quirk } from "./quirk.ts";
 
-const file = pathArgument("../shared/quirks/quirks.json");
-const { quirks } = readJsonFile<{ quirks: Quirk[] }>(
-  file,
-  "quirks",
-  "npm run quirks -- FILE.json   (a catalogue, see docs/wire.md)",
-);
+const file = resolvePathArgument("../shared/quirks/quirks.json");
+const usage = "npm run quirks -- FILE.json   (for the format see packages/wire/README.md)";
+if (isMessagesCatalog(file)) {
+  await checkMessagesCases();
+  process.exit();
+}
+const { quirks } = readJsonFile<{ quirks: Quirk[] }>(file, "quirks", usage);
 
 let passed = 0;
 let failed = 0;
 for (const quirk of quirks) {
-  const sets = flagsFor(quirk);
+  const sets = getQuirkFlags(quirk);
   if (typeof sets === "string") {
-    console.log(`${quirk.id}: not played, ${sets}`);
+    console.log(`${quirk.id}: skipped, ${sets}`);
     continue;
   }
   const flags = sets.map((set) => JSON.stringify(set)).filter((set) => set !== "{}");
-  if (flags.length > 0)
-    console.log(`${quirk.id}: played with the profile flags ${flags.join(", then ")}`);
-  const faults = faultsOf(quirk);
+  if (flags.length > 0) console.log(`${quirk.id}: profile flags ${flags.join(", then ")}`);
+  const faults = checkQuirk(quirk);
   if (faults.length === 0) {
     passed += 1;
     continue;
@@ -34,15 +40,34 @@ for (const quirk of quirks) {
   for (const fault of faults) console.log(`  ${fault}`);
 }
 if (passed + failed === 0) {
-  console.log(`Nothing was played: ${file} has no case with wire data or a rule.`);
+  console.log(`No cases: ${file} has no case with wire data or a rule.`);
   failed = 1;
 }
-report(passed, failed);
+reportResults(passed, failed);
 
-function faultsOf(quirk: Quirk): string[] {
+/** Plays a catalogue of the Messages API for all clients, at once and byte by byte. */
+async function checkMessagesCases(): Promise<void> {
+  const { cases } = readJsonFile<{ cases: MessagesCase[] }>(file, "cases", usage);
+  let passedRows = 0;
+  let failedRows = 0;
+  for (const isSplit of [false, true]) {
+    const rows = await runMessagesQuirks({ file, cases, isSplit, passesMessages: true });
+    for (const { id, way, ok, optional, fails } of rows) {
+      if (ok) passedRows += 1;
+      else if (!optional) failedRows += 1;
+      if (ok) continue;
+      const delivery = isSplit ? "byte by byte" : "at once";
+      console.log(`${optional ? "failed (optional)" : "FAILED"} ${id} ${way}, ${delivery}`);
+      for (const fault of fails) console.log(`  ${fault}`);
+    }
+  }
+  reportResults(passedRows, failedRows);
+}
+
+function checkQuirk(quirk: Quirk): string[] {
   try {
-    return quirkFaults(quirk);
+    return findQuirkFaults(quirk);
   } catch (error) {
-    return [messageOf(error)];
+    return [getErrorMessage(error)];
   }
 }

@@ -1,28 +1,29 @@
 import { once } from "node:events";
 import { createServer, type ServerResponse } from "node:http";
 
-export interface HeldRecording {
+export interface ServedRecording {
   body: Uint8Array;
-  /** JSON, and no events. */
-  isWhole: boolean;
-  /** Cut at places that have nothing to do with its events. */
-  inPieces: boolean;
+  /** True for a JSON reply, false for a stream. */
+  isJson: boolean;
+  /** True to send it in many writes that ignore event boundaries. */
+  isSplit: boolean;
 }
 
-/** An upstream whose models are recordings. */
+/** An upstream server with one model per recording. */
 export class RecordingServer {
-  readonly #held = new Map<string, HeldRecording>();
+  readonly #recordings = new Map<string, ServedRecording>();
   #count = 0;
   readonly #server = createServer((request, response) => {
     let text = "";
     request.setEncoding("utf8");
-    request.on("data", (piece: string) => (text += piece));
+    request.on("data", (chunk: string) => (text += chunk));
     request.on("end", () => {
-      // It is asked for its models.
+      // A request without a body lists the models.
       const { model } = JSON.parse(text || '{"model":""}') as { model: string };
-      const held = this.#held.get(model);
-      if (held === undefined) response.writeHead(404).end(`{"error":{"message":"no ${model}"}}`);
-      else void send(response, held);
+      const recording = this.#recordings.get(model);
+      if (recording === undefined)
+        response.writeHead(404).end(`{"error":{"message":"no ${model}"}}`);
+      else void sendRecording(response, recording);
     });
   });
 
@@ -31,16 +32,16 @@ export class RecordingServer {
     await once(this.#server, "listening");
   }
 
-  /** The model's name under which it is served from now on. */
-  hold(recording: HeldRecording): string {
+  /** Adds a recording and returns the name of the model that serves it. */
+  add(recording: ServedRecording): string {
     this.#count += 1;
     const name = `recording-${this.#count}`;
-    this.#held.set(name, recording);
+    this.#recordings.set(name, recording);
     return name;
   }
 
-  release(name: string): void {
-    this.#held.delete(name);
+  remove(name: string): void {
+    this.#recordings.delete(name);
   }
 
   close(): void {
@@ -49,14 +50,14 @@ export class RecordingServer {
   }
 }
 
-async function send(response: ServerResponse, recording: HeldRecording): Promise<void> {
-  const { body, isWhole, inPieces } = recording;
-  response.writeHead(200, { "content-type": isWhole ? "application/json" : "text/event-stream" });
-  const size = inPieces ? Math.max(101, Math.ceil(body.length / 50)) : Math.max(1, body.length);
-  for (let at = 0; at < body.length; at += size) {
-    response.write(body.subarray(at, at + size));
-    // A pause between two writes makes two reads of them.
-    if (inPieces) await new Promise((resolve) => setTimeout(resolve, 1));
+async function sendRecording(response: ServerResponse, recording: ServedRecording): Promise<void> {
+  const { body, isJson, isSplit } = recording;
+  response.writeHead(200, { "content-type": isJson ? "application/json" : "text/event-stream" });
+  const size = isSplit ? Math.max(101, Math.ceil(body.length / 50)) : Math.max(1, body.length);
+  for (let offset = 0; offset < body.length; offset += size) {
+    response.write(body.subarray(offset, offset + size));
+    // Wait so that the client receives separate reads.
+    if (isSplit) await new Promise((resolve) => setTimeout(resolve, 1));
   }
   response.end();
 }

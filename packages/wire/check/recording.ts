@@ -1,23 +1,48 @@
 import { isDeepStrictEqual } from "node:util";
-import type { ChatOutput, ResponseEvent, ResponsesInput } from "@deltawire/wire";
-import { chatSequenceFaults } from "./chat-sequence.ts";
+import type {
+  ChatStreamEvent,
+  MessageEvent,
+  ResponseEvent,
+  UpstreamMessageEvent,
+  UpstreamResponseEvent,
+} from "@deltawire/wire";
+import { findChatSequenceFaults } from "./chat-sequence.ts";
+import { findMessageSequenceFaults } from "./message-sequence.ts";
 import {
-  byteByByte,
-  cutAt,
+  splitIntoBytes,
+  splitAt,
+  playChatToMessages,
+  playMessagesToChat,
+  playMessagesToMessages,
+  playMessagesToResponses,
   playResponsesToChat,
+  playResponsesToMessages,
   playResponsesToResponses,
-  playToChat,
-  playToResponses,
+  playChatToChat,
+  playChatToResponses,
 } from "./play.ts";
-import { responseSequenceFaults } from "./response-sequence.ts";
 import {
-  responsesEntryFaults,
-  responsesFailureIn,
-  responsesToldFaults,
+  findMessagesEntryFaults,
+  findMessagesOutputFaults,
+  isMessagesKind,
+} from "./messages-recording.ts";
+import { findResponseSequenceFaults } from "./response-sequence.ts";
+import {
+  findResponsesEntryFaults,
+  getExpectedResponsesFailure,
+  findResponsesOutputFaults,
 } from "./responses-recording.ts";
-import { saidOnChat, saidOnResponses, type Said, type SaidCall } from "./said.ts";
+import { findDifferences, parseJsonOrText } from "./content-differences.ts";
+import {
+  readChatEvents,
+  readMessageEvents,
+  readResponseEvents,
+  toMessageContent,
+  type ReplyContent,
+  type ReplyCall,
+} from "./reply-content.ts";
 
-/** An entry of a recordings folder's `index.json`, as far as the outcome depends on it. */
+/** The fields of an entry of `index.json` that this check uses. */
 export interface RecordingEntry {
   file: string;
   kind: string;
@@ -34,8 +59,8 @@ interface RecordedCall {
   kind?: string;
 }
 
-/** What was sent, joined, as the index tells it. */
-interface Recorded {
+/** The content of the recorded reply, with its deltas joined. */
+interface RecordedReply {
   text: string;
   reasoning: string;
   refusal: string | null;
@@ -49,10 +74,10 @@ interface Recorded {
   annotations?: unknown[];
   legacy_function_call?: { name: string; arguments: string };
   audio_transcript?: string;
-  choices?: (Recorded & { index: number })[];
+  choices?: (RecordedReply & { index: number })[];
 }
 
-/** A field that is not here fails the case: what nobody looks at must not pass. */
+/** An entry with any other field fails, so that no expectation is ignored. */
 const knownFields = new Set([
   "text",
   "reasoning",
@@ -73,91 +98,126 @@ const knownFields = new Set([
 
 const requiredFields = ["text", "reasoning", "tool_calls", "finish_reason", "usage"];
 
-/** Plays one recording in every way and answers what came out wrong, in words. */
-export function recordingFaults(entry: RecordingEntry, bytes: Uint8Array): string[] {
-  const oddities = entryFaults(entry);
-  if (oddities.length > 0) return oddities;
+/** Translates one recording with several splits of its bytes and returns the differences from the index. */
+export function findRecordingFaults(entry: RecordingEntry, bytes: Uint8Array): string[] {
+  const entryErrors = findEntryFaults(entry);
+  if (entryErrors.length > 0) return entryErrors;
   const body = withSentinel(entry, bytes);
-  const plays: [string, Uint8Array[]][] =
-    entry.kind === "chat-json"
-      ? [["whole", [bytes]]]
+  const splits: [string, Uint8Array[]][] =
+    entry.kind === "chat-json" || entry.kind === "whole"
+      ? [["complete", [bytes]]]
       : [
-          ["at once", [body]],
-          ["byte by byte", byteByByte(body)],
+          ["in one read", [body]],
+          ["byte by byte", splitIntoBytes(body)],
         ];
-  if (entry.net_chunks !== undefined) plays.push(["as it was read", cutAt(body, entry.net_chunks)]);
+  if (entry.net_chunks !== undefined)
+    splits.push(["in the recorded reads", splitAt(body, entry.net_chunks)]);
   const faults: string[] = [];
   let first: unknown;
-  for (const [how, reads] of plays) {
-    const told = toldByLibrary(entry, reads);
-    faults.push(...toldFaults(entry, told).map((fault) => `${how}: ${fault}`));
-    if (first === undefined) first = told;
-    else if (!isDeepStrictEqual(first, told)) faults.push(`${how}: other events than at once`);
+  for (const [splitName, reads] of splits) {
+    const output = playRecording(entry, reads);
+    faults.push(...findOutputFaults(entry, output).map((fault) => `${splitName}: ${fault}`));
+    if (first === undefined) first = output;
+    else if (!isDeepStrictEqual(first, output))
+      faults.push(`${splitName}: events differ from those of one read`);
   }
   return faults;
 }
 
-/** What came out of a recording: the events that a client of each wire got. */
-export interface Told {
-  responses: readonly (ResponseEvent | ResponsesInput)[];
-  chat: readonly ChatOutput[];
+/** The events for a client of each wire. */
+export interface RecordingOutput {
+  responses: readonly (ResponseEvent | UpstreamResponseEvent)[];
+  chat: readonly ChatStreamEvent[];
+  messages: readonly (MessageEvent | UpstreamMessageEvent)[];
 }
 
-/** Whether this check knows what an entry of the index means. */
-export function entryFaults({ kind, expected }: RecordingEntry): string[] {
+/** Returns the fields of an index entry that are missing or not supported by this check. */
+export function findEntryFaults({ kind, expected }: RecordingEntry): string[] {
   if (typeof expected !== "object") return ["expected: missing"];
-  if (kind === "responses-stream") return responsesEntryFaults(expected);
+  if (kind === "responses-stream") return findResponsesEntryFaults(expected);
+  if (isMessagesKind(kind)) return findMessagesEntryFaults(expected);
   if (kind !== "chat-stream" && kind !== "chat-json")
-    return [`kind ${kind}: unknown to this check`];
+    return [`kind ${kind}: not supported by this check`];
   const unknown = Object.keys(expected).filter((field) => !knownFields.has(field));
-  if (unknown.length > 0) return [`expected.${unknown.join(", expected.")}: unknown to this check`];
+  if (unknown.length > 0)
+    return [`expected.${unknown.join(", expected.")}: not supported by this check`];
   const missing = requiredFields.filter((field) => !(field in expected));
   return missing.length > 0 ? [`expected.${missing.join(", expected.")}: missing`] : [];
 }
 
-/** What is wrong with what came out, on the wires of which there is anything. */
-export function toldFaults(entry: RecordingEntry, { responses, chat }: Partial<Told>): string[] {
+/** Compares the output for one or both wires with the index and returns the differences. */
+export function findOutputFaults(
+  entry: RecordingEntry,
+  { responses, chat, messages }: Partial<RecordingOutput>,
+): string[] {
+  if (isMessagesKind(entry.kind))
+    return findMessagesOutputFaults(entry.expected, { responses, chat, messages });
   if (entry.kind === "responses-stream") {
-    const passed = responses as readonly ResponsesInput[] | undefined;
-    return responsesToldFaults(entry.expected, passed, chat);
+    const forwardedEvents = responses as readonly UpstreamResponseEvent[] | undefined;
+    return findResponsesOutputFaults(
+      entry.expected,
+      forwardedEvents,
+      chat,
+      messages as readonly MessageEvent[] | undefined,
+    );
   }
-  const recorded = entry.expected as unknown as Recorded;
-  const ends = entry.done_sent !== false || !hasNoSentinel(entry);
+  const recorded = entry.expected as unknown as RecordedReply;
+  const hasProperEnd = entry.done_sent !== false || !hasNoSentinel(entry);
   const faults: string[] = [];
   const add = (where: string, found: string[]): void =>
     void faults.push(...found.map((fault) => `${where}: ${fault}`));
   if (responses !== undefined) {
     const events = responses as readonly ResponseEvent[];
-    add("Responses", responseSequenceFaults(events));
-    add("Responses", differences(expectation(recorded, ends), saidOnResponses(events)));
+    add("Responses", findResponseSequenceFaults(events));
+    add(
+      "Responses",
+      findDifferences(buildExpectedContent(recorded, hasProperEnd), readResponseEvents(events)),
+    );
+  }
+  if (messages !== undefined) {
+    add("Messages", findMessageSequenceFaults(messages));
+    const expected = toMessageContent(buildExpectedContent(recorded, hasProperEnd));
+    const content = readMessageEvents(messages as readonly MessageEvent[]);
+    add("Messages", findDifferences(expected, content, { isMessage: true }));
   }
   if (chat === undefined) return faults;
-  add("Chat", chatSequenceFaults(chat));
+  add("Chat", findChatSequenceFaults(chat));
   for (const choice of recorded.choices ?? [{ ...recorded, index: 0 }]) {
     const sent = { ...choice, usage: recorded.usage };
-    const said = saidOnChat(chat, choice.index);
-    add(`Chat, choice ${choice.index}`, differences(expectation(sent, ends), said));
+    const content = readChatEvents(chat, choice.index);
+    add(
+      `Chat, choice ${choice.index}`,
+      findDifferences(buildExpectedContent(sent, hasProperEnd), content),
+    );
   }
   return faults;
 }
 
-/** What a client has to hear of the failure that a recording ends in; undefined if it ends well. */
-export function failureIn(entry: RecordingEntry): string | undefined {
-  if (entry.kind === "responses-stream") return responsesFailureIn(entry.expected);
-  const ends = entry.done_sent !== false || !hasNoSentinel(entry);
-  return expectation(entry.expected as unknown as Recorded, ends).error;
+/** Returns the expected error text, or undefined if the recording ends without a failure. */
+export function getExpectedFailure(entry: RecordingEntry): string | undefined {
+  if (entry.kind === "responses-stream") return getExpectedResponsesFailure(entry.expected);
+  const hasProperEnd = entry.done_sent !== false || !hasNoSentinel(entry);
+  return buildExpectedContent(entry.expected as unknown as RecordedReply, hasProperEnd).error;
 }
 
-function toldByLibrary({ kind }: RecordingEntry, reads: Uint8Array[]): Told {
+function playRecording({ kind }: RecordingEntry, reads: Uint8Array[]): RecordingOutput {
   if (kind === "responses-stream")
     return {
       responses: playResponsesToResponses(reads).out,
       chat: playResponsesToChat(reads).out,
+      messages: playResponsesToMessages(reads).out,
     };
-  const expect = kind === "chat-json" ? "whole" : "stream";
+  const expect = kind === "chat-json" || kind === "whole" ? "complete" : "stream";
+  if (isMessagesKind(kind))
+    return {
+      responses: playMessagesToResponses(reads, { expect }).out,
+      chat: playMessagesToChat(reads, { expect }).out,
+      messages: playMessagesToMessages(reads, { expect }).out,
+    };
   return {
-    responses: playToResponses(reads, { expect }).out,
-    chat: playToChat(reads, { expect }).out,
+    responses: playChatToResponses(reads, { expect }).out,
+    chat: playChatToChat(reads, { expect }).out,
+    messages: playChatToMessages(reads, { expect }).out,
   };
 }
 
@@ -165,26 +225,30 @@ function hasNoSentinel(entry: RecordingEntry): boolean {
   return entry.quirks?.includes("no_done") ?? false;
 }
 
-/** Where the recorder lost the sentinel, it is put back (the folder's README). */
+/** Restores a `[DONE]` that the recorder dropped (see the README of the recordings). */
 export function withSentinel(entry: RecordingEntry, bytes: Uint8Array): Uint8Array {
   if (entry.kind !== "chat-stream" || entry.done_sent !== false || hasNoSentinel(entry))
     return bytes;
   return new Uint8Array([...bytes, ...new TextEncoder().encode("\n\ndata: [DONE]\n\n")]);
 }
 
-/** What must come out, from what was sent, by the decisions. */
-function expectation(sent: Recorded, ends: boolean): Said & { finish: string } {
-  const { text, reasoning, tagged } = splitTags(sent);
-  const calls = expectedCalls(sent);
-  const finish = expectedFinish(sent, calls.length > 0);
+/** Returns the expected output for a recorded reply. */
+function buildExpectedContent(
+  sent: RecordedReply,
+  hasProperEnd: boolean,
+): ReplyContent & { finish: string } {
+  const { text, reasoning, hasThinkTags } = splitThinkTags(sent);
+  const calls = buildExpectedCalls(sent);
+  const finish = resolveExpectedFinish(sent, calls.length > 0);
   const failed =
-    (sent.errors !== undefined && finish !== "length") || (!ends && sent.finish_reason === null);
+    (sent.errors !== undefined && finish !== "length") ||
+    (!hasProperEnd && sent.finish_reason === null);
   const status = failed
     ? "failed"
     : finish === "length" || finish === "content_filter"
       ? "incomplete"
       : "completed";
-  for (const call of calls) if (status !== "completed") call.whole = false;
+  for (const call of calls) if (status !== "completed") call.isComplete = false;
   const usage = sent.usage;
   return {
     status,
@@ -200,7 +264,7 @@ function expectation(sent: Recorded, ends: boolean): Said & { finish: string } {
     transcript: sent.audio_transcript ?? "",
     annotations: sent.annotations?.length ?? 0,
     calls,
-    order: expectedOrder(sent, tagged, text),
+    order: buildExpectedOrder(sent, hasThinkTags, text),
     usage:
       usage === null
         ? undefined
@@ -214,106 +278,66 @@ function expectation(sent: Recorded, ends: boolean): Said & { finish: string } {
   };
 }
 
-/** Decision 13. A whole reply's index has no `think_split`, so the leading blocks are taken out here. */
-function splitTags(sent: Recorded): { text: string; reasoning: string; tagged: boolean } {
-  if (sent.think_split !== undefined) return { ...sent.think_split, tagged: true };
+/**
+ * Separates the reasoning in leading think tags from the text. The index of a reply that is not streamed has no
+ * `think_split`, so its leading blocks are extracted here.
+ */
+function splitThinkTags(sent: RecordedReply): {
+  text: string;
+  reasoning: string;
+  hasThinkTags: boolean;
+} {
+  if (sent.think_split !== undefined) return { ...sent.think_split, hasThinkTags: true };
   let { text, reasoning } = sent;
-  let tagged = false;
+  let hasThinkTags = false;
   for (;;) {
     const block = /^(\s*)<(think|reasoning)>([\s\S]*?)<\/\2>/.exec(text);
-    if (block === null) return { text, reasoning, tagged };
+    if (block === null) return { text, reasoning, hasThinkTags };
     text = (block[1] ?? "") + text.slice(block[0].length);
     reasoning += block[3] ?? "";
-    tagged = true;
+    hasThinkTags = true;
   }
 }
 
-function expectedCalls(sent: Recorded): SaidCall[] {
+function buildExpectedCalls(sent: RecordedReply): ReplyCall[] {
   const legacy = sent.legacy_function_call;
   const calls = legacy === undefined ? sent.tool_calls : [legacy];
-  return calls.flatMap((call: RecordedCall): SaidCall[] => {
+  return calls.flatMap((call: RecordedCall): ReplyCall[] => {
     const base = { id: call.id ?? "", name: call.name, namespace: undefined };
     const text = call.arguments ?? "";
-    if (call.kind === "custom") return [{ ...base, arguments: text, kind: "custom", whole: true }];
+    if (call.kind === "custom")
+      return [{ ...base, arguments: text, kind: "custom", isComplete: true }];
     const values = text.trim() === "" ? ["{}"] : text.split(/(?<=\})(?=\{)/);
-    return [...new Set(values)].map((value, nth) => ({
+    return [...new Set(values)].map((value, index) => ({
       ...base,
-      id: nth === 0 ? base.id : "",
+      id: index === 0 ? base.id : "",
       arguments: value,
       kind: "function",
-      whole: asJson(value) !== undefined,
+      isComplete: parseJsonOrText(value) !== undefined,
     }));
   });
 }
 
-/** Decision 5, from all the words that were sent. */
-function expectedFinish(sent: Recorded, hasCalls: boolean): string {
-  const words = sent.finish_reasons_sent ?? [sent.finish_reason ?? ""];
-  if (words.includes("length")) return "length";
-  if (words.includes("content_filter") || words.includes("sensitive")) return "content_filter";
+/** Returns the finish reason that a client must receive, given all finish reasons that were sent. */
+function resolveExpectedFinish(sent: RecordedReply, hasCalls: boolean): string {
+  const finishReasons = sent.finish_reasons_sent ?? [sent.finish_reason ?? ""];
+  if (finishReasons.includes("length")) return "length";
+  if (finishReasons.includes("content_filter") || finishReasons.includes("sensitive"))
+    return "content_filter";
   return hasCalls ? "tool_calls" : "stop";
 }
 
-/** Decision 10; a refusal or a transcript is a message too. */
-function expectedOrder(sent: Recorded, tagged: boolean, text: string): string | undefined {
+/** Returns the order in which a client must receive the content. A refusal or a transcript is a message, too. */
+function buildExpectedOrder(
+  sent: RecordedReply,
+  hasThinkTags: boolean,
+  text: string,
+): string | undefined {
   if (sent.order === undefined) return undefined;
   let { order } = sent;
   if (sent.refusal || sent.audio_transcript) order += "t";
   if (sent.legacy_function_call) order += "c";
-  if (tagged) return order.replace("t", text === "" ? "r" : "rt");
+  if (hasThinkTags) return order.replace("t", text === "" ? "r" : "rt");
   if (order.startsWith("tr") && /^\s/.test(text)) order = order.slice(1);
   return order;
-}
-
-function differences(expected: Said & { finish: string }, said: Said): string[] {
-  const faults: string[] = [];
-  const compare = (what: string, wanted: unknown, got: unknown) => {
-    if (!isDeepStrictEqual(wanted, got))
-      faults.push(`${what}: expected ${short(wanted)}, got ${short(got)}`);
-  };
-  compare("status", expected.status, said.status);
-  if (said.finish !== undefined) compare("finish", expected.finish, said.finish);
-  if (expected.status === "incomplete")
-    compare("reason", expected.incompleteReason, said.incompleteReason);
-  if (
-    expected.error !== undefined &&
-    !said.error?.includes(JSON.stringify(expected.error).slice(1, -1))
-  )
-    compare("error", expected.error, said.error);
-  for (const field of ["text", "reasoning", "refusal", "transcript"] as const)
-    compare(field, expected[field], said[field]);
-  if (expected.annotations > 0) compare("annotations", expected.annotations, said.annotations);
-  if (expected.order !== undefined && said.order !== undefined)
-    compare("order", expected.order, said.order);
-  compare("calls", expected.calls.map(comparable), said.calls.map(comparable));
-  for (const [nth, call] of said.calls.entries()) {
-    const wanted = expected.calls[nth];
-    if (wanted === undefined) continue;
-    if (call.whole !== undefined) compare(`call ${nth} whole`, wanted.whole, call.whole);
-    if (wanted.id.length >= 6) compare(`call ${nth} id`, wanted.id, call.id);
-  }
-  if (expected.usage === undefined) compare("usage", undefined, said.usage);
-  else
-    for (const count of ["input", "output", "total"] as const)
-      compare(`usage ${count}`, expected.usage[count], said.usage?.[count]);
-  return faults;
-}
-
-/** Arguments are compared as JSON, and blank ones are `{}`. */
-function comparable(call: SaidCall): unknown[] {
-  const text = call.arguments.trim() === "" && call.kind === "function" ? "{}" : call.arguments;
-  return [call.kind, call.name, call.kind === "custom" ? text : (asJson(text) ?? text)];
-}
-
-function asJson(text: string): unknown {
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    return undefined;
-  }
-}
-
-function short(value: unknown): string {
-  const text = JSON.stringify(value) ?? "nothing";
-  return text.length > 200 ? `${text.slice(0, 200)}…` : text;
 }

@@ -1,27 +1,30 @@
 import type { ResponseEvent, ResponseObject } from "@deltawire/wire";
 
 /**
- * What is wrong with a sequence of Responses events, in words; empty if it is legal: numbered densely, opened and
- * closed in order, deltas that join to what is done, one terminal event, the last, whose output is what was streamed.
+ * Returns the faults in a sequence of Responses events. It has none if it is valid: with consecutive sequence numbers,
+ * items that open and close in order, deltas that add up to the final text, and a single terminal event at the end that
+ * contains the streamed output.
  */
-export function responseSequenceFaults(events: readonly ResponseEvent[]): string[] {
+export function findResponseSequenceFaults(events: readonly ResponseEvent[]): string[] {
   const faults: string[] = [];
-  const open = new Map<
+  const openItems = new Map<
     string,
-    { index: number; joined: string; parts: number; openPart: boolean }
+    { index: number; joined: string; parts: number; hasOpenPart: boolean }
   >();
-  const done = new Map<number, unknown>();
+  const doneItems = new Map<number, unknown>();
   let added = 0;
   let terminal: ResponseObject | undefined;
 
-  events.forEach((event, nth) => {
-    const fault = (text: string): void => void faults.push(`#${nth} ${event.type}: ${text}`);
-    if (event.sequence_number !== nth) fault(`sequence_number ${event.sequence_number}`);
-    if (terminal !== undefined) fault("after the terminal event");
-    if (nth === 0 && event.type !== "response.created") fault("first event");
-    if (nth === 1 && event.type !== "response.in_progress") fault("second event");
+  events.forEach((event, position) => {
+    const fault = (text: string): void => void faults.push(`#${position} ${event.type}: ${text}`);
+    if (event.sequence_number !== position) fault(`sequence_number ${event.sequence_number}`);
+    if (terminal !== undefined) fault("event after the terminal event");
+    if (position === 0 && event.type !== "response.created")
+      fault("the first event is not response.created");
+    if (position === 1 && event.type !== "response.in_progress")
+      fault("the second event is not response.in_progress");
     if ("item_id" in event) {
-      const item = open.get(event.item_id);
+      const item = openItems.get(event.item_id);
       if (item === undefined) return fault(`item ${event.item_id} is not open`);
       if (item.index !== event.output_index) fault(`output_index ${event.output_index}`);
       if (
@@ -36,35 +39,35 @@ export function responseSequenceFaults(events: readonly ResponseEvent[]): string
           fault(`output_index ${event.output_index}, expected ${added}`);
         if (event.item.status !== "in_progress") fault(`status ${event.item.status}`);
         added += 1;
-        open.set(event.item.id, {
+        openItems.set(event.item.id, {
           index: event.output_index,
           joined: "",
           parts: 0,
-          openPart: false,
+          hasOpenPart: false,
         });
         break;
       case "response.output_item.done": {
-        const item = open.get(event.item.id);
-        if (item === undefined) return fault("was not open");
-        if (item.openPart) fault("a part is still open");
-        if (event.item.status === "in_progress") fault("still in progress");
-        open.delete(event.item.id);
-        done.set(event.output_index, event.item);
+        const item = openItems.get(event.item.id);
+        if (item === undefined) return fault("the item was not open");
+        if (item.hasOpenPart) fault("a part is still open");
+        if (event.item.status === "in_progress") fault("the item is still in progress");
+        openItems.delete(event.item.id);
+        doneItems.set(event.output_index, event.item);
         break;
       }
       case "response.content_part.added":
       case "response.reasoning_summary_part.added": {
-        const item = open.get(event.item_id);
+        const item = openItems.get(event.item_id);
         if (item === undefined) break;
-        if (item.openPart) fault("another part is open");
-        Object.assign(item, { openPart: true, parts: item.parts + 1, joined: "" });
+        if (item.hasOpenPart) fault("another part is open");
+        Object.assign(item, { hasOpenPart: true, parts: item.parts + 1, joined: "" });
         break;
       }
       case "response.content_part.done":
       case "response.reasoning_summary_part.done": {
-        const item = open.get(event.item_id);
-        if (item !== undefined && !item.openPart) fault("no part is open");
-        if (item !== undefined) item.openPart = false;
+        const item = openItems.get(event.item_id);
+        if (item !== undefined && !item.hasOpenPart) fault("no part is open");
+        if (item !== undefined) item.hasOpenPart = false;
         break;
       }
       case "response.output_text.delta":
@@ -73,7 +76,7 @@ export function responseSequenceFaults(events: readonly ResponseEvent[]): string
       case "response.reasoning_summary_text.delta":
       case "response.function_call_arguments.delta":
       case "response.custom_tool_call_input.delta": {
-        const item = open.get(event.item_id);
+        const item = openItems.get(event.item_id);
         if (event.delta === "") fault("an empty delta");
         if (item !== undefined) item.joined += event.delta;
         break;
@@ -81,18 +84,20 @@ export function responseSequenceFaults(events: readonly ResponseEvent[]): string
       case "response.output_text.done":
       case "response.reasoning_text.done":
       case "response.reasoning_summary_text.done":
-        if (open.get(event.item_id)?.joined !== event.text) fault("deltas do not join to the text");
+        if (openItems.get(event.item_id)?.joined !== event.text)
+          fault("deltas do not add up to the text");
         break;
       case "response.refusal.done":
-        if (open.get(event.item_id)?.joined !== event.refusal) fault("deltas do not join");
+        if (openItems.get(event.item_id)?.joined !== event.refusal)
+          fault("deltas do not add up to the refusal");
         break;
       case "response.function_call_arguments.done":
-        if (open.get(event.item_id)?.joined !== event.arguments)
-          fault("deltas do not join to the arguments");
+        if (openItems.get(event.item_id)?.joined !== event.arguments)
+          fault("deltas do not add up to the arguments");
         break;
       case "response.custom_tool_call_input.done":
-        if (open.get(event.item_id)?.joined !== event.input)
-          fault("deltas do not join to the input");
+        if (openItems.get(event.item_id)?.joined !== event.input)
+          fault("deltas do not add up to the input");
         break;
       case "response.completed":
       case "response.incomplete":
@@ -105,12 +110,14 @@ export function responseSequenceFaults(events: readonly ResponseEvent[]): string
   });
 
   if (terminal === undefined) return [...faults, "no terminal event"];
-  if (open.size > 0) faults.push(`never done: ${[...open.keys()].join(", ")}`);
-  const streamed = [...done.keys()].toSorted((a, b) => a - b).map((index) => done.get(index));
+  if (openItems.size > 0) faults.push(`items never completed: ${[...openItems.keys()].join(", ")}`);
+  const streamed = [...doneItems.keys()]
+    .toSorted((a, b) => a - b)
+    .map((index) => doneItems.get(index));
   if (JSON.stringify(streamed) !== JSON.stringify(terminal.output))
-    faults.push("the terminal output is not what was streamed");
+    faults.push("the terminal output differs from the streamed items");
   const calls = terminal.output.flatMap((item) => ("call_id" in item ? [item.call_id] : []));
   if (calls.includes("") || new Set(calls).size !== calls.length)
-    faults.push(`call ids: ${calls.join(", ")}`);
+    faults.push(`empty or repeated call ids: ${calls.join(", ")}`);
   return faults;
 }

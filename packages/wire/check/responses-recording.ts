@@ -1,9 +1,15 @@
 import { isDeepStrictEqual } from "node:util";
-import type { ChatOutput, JsonObject, ResponsesInput } from "@deltawire/wire";
-import { chatSequenceFaults } from "./chat-sequence.ts";
-import { saidOnChat } from "./said.ts";
+import type {
+  ChatStreamEvent,
+  JsonObject,
+  MessageEvent,
+  UpstreamResponseEvent,
+} from "@deltawire/wire";
+import { findChatSequenceFaults } from "./chat-sequence.ts";
+import { findMessageSequenceFaults } from "./message-sequence.ts";
+import { readChatEvents, readMessageEvents } from "./reply-content.ts";
 
-/** What the index says of a Responses upstream's stream. */
+/** The index entry of a Responses upstream's stream. */
 interface RecordedResponse {
   text: string;
   reasoning: string;
@@ -16,11 +22,11 @@ interface RecordedResponse {
   output_item_types: string[];
   usage: { input_tokens: number; output_tokens: number; total_tokens: number } | null;
   errors?: JsonObject[];
-  /** Only where the deltas alone add up to something else; what must come out is `text`. */
+  /** Set if the joined deltas differ from the final text. The expected output is `text`. */
   text_from_deltas: string | null;
 }
 
-/** A field that is not here fails the case: what nobody looks at must not pass. */
+/** An entry with any other field fails, so that no expectation is ignored. */
 const knownFields = new Set([
   "text",
   "reasoning",
@@ -37,40 +43,46 @@ const knownFields = new Set([
   "text_from_deltas",
 ]);
 
-/** Whether this check knows what an entry of the index means. */
-export function responsesEntryFaults(expected: Record<string, unknown>): string[] {
+/** Returns the fields of an index entry that this check does not support. */
+export function findResponsesEntryFaults(expected: Record<string, unknown>): string[] {
   const unknown = Object.keys(expected).filter((field) => !knownFields.has(field));
   return unknown.length > 0
-    ? [`expected.${unknown.join(", expected.")}: unknown to this check`]
+    ? [`expected.${unknown.join(", expected.")}: not supported by this check`]
     : [];
 }
 
-/** What is wrong with what came of a Responses upstream's recording, in words. */
-export function responsesToldFaults(
+/** Compares the output for a recording of a Responses upstream with the index and returns the differences. */
+export function findResponsesOutputFaults(
   expected: Record<string, unknown>,
-  responses: readonly ResponsesInput[] | undefined,
-  chat: readonly ChatOutput[] | undefined,
+  responses: readonly UpstreamResponseEvent[] | undefined,
+  chat: readonly ChatStreamEvent[] | undefined,
+  messages: readonly MessageEvent[] | undefined,
 ): string[] {
   const recorded = expected as unknown as RecordedResponse;
   return [
-    ...(chat === undefined ? [] : chatSequenceFaults(chat)),
-    ...(chat === undefined ? [] : chatFaults(recorded, saidOnChat(chat, 0))),
-    ...(responses === undefined ? [] : responsesFaults(recorded, responses)),
+    ...(chat === undefined ? [] : findChatSequenceFaults(chat)),
+    ...(chat === undefined ? [] : findChatFaults(recorded, readChatEvents(chat, 0))),
+    ...(messages === undefined ? [] : findMessageSequenceFaults(messages)),
+    ...(messages === undefined ? [] : findMessagesFaults(recorded, messages)),
+    ...(responses === undefined ? [] : findResponsesFaults(recorded, responses)),
   ];
 }
 
-/** What a client has to hear of the failure that it ends in; undefined if it ends well. */
-export function responsesFailureIn(expected: Record<string, unknown>): string | undefined {
+/** Returns the expected error text, or undefined if the recording ends without a failure. */
+export function getExpectedResponsesFailure(expected: Record<string, unknown>): string | undefined {
   const { status, errors = [] } = expected as unknown as RecordedResponse;
-  return status === "failed" ? errors.map(messageOf).join("") : undefined;
+  return status === "failed" ? errors.map(getErrorMessage).join("") : undefined;
 }
 
-function chatFaults(recorded: RecordedResponse, said: ReturnType<typeof saidOnChat>): string[] {
-  const { compare, faults } = comparison("Chat");
-  compare("status", recorded.status, said.status);
-  compare("text", recorded.text, said.text);
-  compare("reasoning", recorded.reasoning || recorded.reasoning_summary, said.reasoning);
-  compare("refusal", recorded.refusal ?? "", said.refusal);
+function findChatFaults(
+  recorded: RecordedResponse,
+  content: ReturnType<typeof readChatEvents>,
+): string[] {
+  const { compare, faults } = createComparison("Chat");
+  compare("status", recorded.status, content.status);
+  compare("text", recorded.text, content.text);
+  compare("reasoning", recorded.reasoning || recorded.reasoning_summary, content.reasoning);
+  compare("refusal", recorded.refusal ?? "", content.refusal);
   const calls = recorded.tool_calls.map((call) => [
     call.kind === "custom_tool_call" ? "custom" : "function",
     call.call_id,
@@ -80,34 +92,72 @@ function chatFaults(recorded: RecordedResponse, said: ReturnType<typeof saidOnCh
   compare(
     "calls",
     calls,
-    said.calls.map((call) => [call.kind, call.id, call.name, call.arguments]),
+    content.calls.map((call) => [call.kind, call.id, call.name, call.arguments]),
   );
   if (recorded.status === "completed")
-    compare("finish", calls.length > 0 ? "tool_calls" : "stop", said.finish);
+    compare("finish", calls.length > 0 ? "tool_calls" : "stop", content.finish);
   if (recorded.status === "incomplete")
-    compare("reason", recorded.incomplete_details?.reason, said.incompleteReason);
+    compare("reason", recorded.incomplete_details?.reason, content.incompleteReason);
   const usage = recorded.usage;
   compare(
     "usage",
     usage === null ? undefined : [usage.input_tokens, usage.output_tokens, usage.total_tokens],
-    said.usage === undefined ? undefined : [said.usage.input, said.usage.output, said.usage.total],
+    content.usage === undefined
+      ? undefined
+      : [content.usage.input, content.usage.output, content.usage.total],
   );
   for (const error of recorded.errors ?? [])
-    compare("error", true, said.error?.includes(messageOf(error)) ?? false);
+    compare("error", true, content.error?.includes(getErrorMessage(error)) ?? false);
   return faults;
 }
 
-function responsesFaults(recorded: RecordedResponse, events: readonly ResponsesInput[]): string[] {
-  const { compare, faults } = comparison("Responses");
-  compare("first", "response.created", events[0]?.type);
-  compare("last", recorded.terminal_event, events.at(-1)?.type);
+function findMessagesFaults(
+  recorded: RecordedResponse,
+  messages: readonly MessageEvent[],
+): string[] {
+  const { compare, faults } = createComparison("Messages");
+  const content = readMessageEvents(messages);
+  const hasRefused = Boolean(recorded.refusal) && recorded.status === "completed";
+  compare("status", hasRefused ? "incomplete" : recorded.status, content.status);
+  compare("text", recorded.text + (recorded.refusal ?? ""), content.text);
+  compare("reasoning", recorded.reasoning || recorded.reasoning_summary, content.reasoning);
+  if (recorded.status === "completed")
+    compare(
+      "calls",
+      recorded.tool_calls.map((call) => [call.name, toInput(call)]),
+      content.calls.map((call) => [call.name, JSON.parse(call.arguments)]),
+    );
+  const { usage } = recorded;
   compare(
-    "numbers",
+    "usage",
+    usage === null ? undefined : [usage.input_tokens, usage.output_tokens],
+    content.usage && [content.usage.input, content.usage.output],
+  );
+  for (const error of recorded.errors ?? [])
+    compare("error", true, JSON.stringify(content.error).includes(getErrorMessage(error)));
+  return faults;
+}
+
+/** The input of a custom tool is the only property of an object. */
+function toInput(call: RecordedResponse["tool_calls"][number]): unknown {
+  if (call.kind === "custom_tool_call") return { input: call.arguments };
+  return call.arguments === "" ? {} : (JSON.parse(call.arguments) as unknown);
+}
+
+function findResponsesFaults(
+  recorded: RecordedResponse,
+  events: readonly UpstreamResponseEvent[],
+): string[] {
+  const { compare, faults } = createComparison("Responses");
+  compare("first event", "response.created", events[0]?.type);
+  compare("last event", recorded.terminal_event, events.at(-1)?.type);
+  compare(
+    "sequence numbers",
     [...events.keys()],
     events.map((event) => event["sequence_number"]),
   );
-  const terminals = ["response.completed", "response.incomplete", "response.failed"];
-  compare("terminal events", 1, events.filter(({ type }) => terminals.includes(type)).length);
+  const terminalTypes = ["response.completed", "response.incomplete", "response.failed"];
+  compare("terminal events", 1, events.filter(({ type }) => terminalTypes.includes(type)).length);
   const response = events.at(-1)?.["response"] as JsonObject;
   const output = response["output"] as JsonObject[];
   compare(
@@ -127,21 +177,21 @@ function responsesFaults(recorded: RecordedResponse, events: readonly ResponsesI
   return faults;
 }
 
-function comparison(wire: string) {
+function createComparison(wire: string) {
   const faults: string[] = [];
-  const compare = (what: string, wanted: unknown, got: unknown): void => {
-    if (isDeepStrictEqual(wanted, got)) return;
-    faults.push(`${wire}: ${what}: expected ${short(wanted)}, got ${short(got)}`);
+  const compare = (field: string, expected: unknown, actual: unknown): void => {
+    if (isDeepStrictEqual(expected, actual)) return;
+    faults.push(`${wire}: ${field}: expected ${formatShort(expected)}, got ${formatShort(actual)}`);
   };
   return { compare, faults };
 }
 
-function messageOf(event: JsonObject): string {
+function getErrorMessage(event: JsonObject): string {
   const { message } = (event["error"] ?? event) as { message?: string };
   return JSON.stringify(message ?? "").slice(1, -1);
 }
 
-function short(value: unknown): string {
+function formatShort(value: unknown): string {
   const text = JSON.stringify(value) ?? "nothing";
   return text.length > 200 ? `${text.slice(0, 200)}…` : text;
 }

@@ -1,44 +1,43 @@
-import type { ContentPart, InputItem, ResponsesRequest } from "@deltawire/wire";
+import type { ResponseInputContent, ResponseInputItem, ResponsesRequest } from "@deltawire/wire";
 
 /**
- * What a strict Responses upstream would refuse in a request, in words; empty if it is legal: every result has its
- * call before it and every call one result, reasoning stands before what it led to, parts fit their role, and names
- * fit the alphabet.
+ * Returns what a strict Responses upstream would reject in a request, which is nothing if every result follows its
+ * call, every call has one result, reasoning precedes its output, parts match their role, and tool names are valid.
  */
-export function responsesRequestFaults(request: ResponsesRequest): string[] {
+export function findResponsesRequestFaults(request: ResponsesRequest): string[] {
   const faults: string[] = [];
   const items = Array.isArray(request.input) ? request.input : [];
-  const open = new Map<string, string>();
-  items.forEach((item, at) => {
-    const fault = (text: string): void => void faults.push(`input[${at}]: ${text}`);
+  const openCalls = new Map<string, string>();
+  items.forEach((item, index) => {
+    const fault = (text: string): void => void faults.push(`input[${index}]: ${text}`);
     switch (item.type) {
       case "function_call":
       case "custom_tool_call":
-        if (open.has(item.call_id)) fault(`call ${item.call_id} again`);
+        if (openCalls.has(item.call_id)) fault(`duplicate call ${item.call_id}`);
         if (!item.name) fault("a call without a name");
-        open.set(item.call_id, item.type);
+        openCalls.set(item.call_id, item.type);
         break;
       case "function_call_output":
       case "custom_tool_call_output": {
         const id = item.call_id ?? "";
-        if (`${open.get(id)}_output` !== item.type) fault(`${item.type} without its call`);
-        open.delete(id);
+        if (`${openCalls.get(id)}_output` !== item.type) fault(`${item.type} without its call`);
+        openCalls.delete(id);
         break;
       }
       case "reasoning":
-        if (!leads(items, at)) fault("reasoning without what it led to");
+        if (!isFollowedByOutput(items, index)) fault("reasoning without output");
         break;
       case "message":
-        faults.push(...partFaults(item.role, item.content, at));
+        faults.push(...findPartFaults(item.role, item.content, index));
         break;
       default:
-        fault(`type ${item.type ?? "message"}`);
+        fault(`unknown type ${item.type ?? "message"}`);
     }
   });
-  for (const id of open.keys()) faults.push(`call ${id} has no result`);
+  for (const id of openCalls.keys()) faults.push(`call ${id} has no result`);
   for (const tool of request.tools ?? [])
     if ((tool.type === "function" || tool.type === "custom") && !/^[\w-]{1,128}$/.test(tool.name))
-      faults.push(`tool ${tool.name}`);
+      faults.push(`invalid tool name ${tool.name}`);
   return faults;
 }
 
@@ -49,16 +48,20 @@ const partTypes: Record<string, RegExp> = {
   developer: /^input_/,
 };
 
-function partFaults(role: string, content: string | ContentPart[], at: number): string[] {
+function findPartFaults(
+  role: string,
+  content: string | ResponseInputContent[],
+  index: number,
+): string[] {
   const allowed = partTypes[role];
-  if (allowed === undefined) return [`input[${at}]: role ${role}`];
+  if (allowed === undefined) return [`input[${index}]: unknown role ${role}`];
   if (typeof content === "string") return [];
   return content.flatMap(({ type }) =>
-    allowed.test(type) ? [] : [`input[${at}]: ${type} of ${role}`],
+    allowed.test(type) ? [] : [`input[${index}]: ${type} is not allowed for role ${role}`],
   );
 }
 
-function leads(items: readonly InputItem[], from: number): boolean {
+function isFollowedByOutput(items: readonly ResponseInputItem[], from: number): boolean {
   const next = items.slice(from + 1).find((item) => item.type !== "reasoning");
   if (next === undefined) return false;
   if (next.type === "message") return next.role === "assistant";

@@ -1,11 +1,8 @@
-import type { Profile } from "@deltawire/wire";
+import type { UpstreamProfile } from "@deltawire/wire";
 import type { RuleName } from "./upstream-rules.ts";
 
-/**
- * The flags that satisfy a strict upstream, each set by itself. Rules without flags cost other servers nothing: the
- * generic profile satisfies them.
- */
-export const ruleFlags: Readonly<Record<RuleName, readonly Partial<Profile>[]>> = {
+/** The sets of flags with which requests satisfy a rule. The generic profile satisfies rules without flags. */
+export const ruleFlags: Readonly<Record<RuleName, readonly Partial<UpstreamProfile>[]>> = {
   "no-developer-role": [],
   "tool-adjacency": [],
   "no-empty-string-content": [],
@@ -13,7 +10,7 @@ export const ruleFlags: Readonly<Record<RuleName, readonly Partial<Profile>[]>> 
   "tool-content-string": [],
   "params-required": [],
   "function-tools-only": [],
-  "single-leading-system": [{ laterSystem: "hoist" }, { laterSystem: "user" }],
+  "single-leading-system": [{ lateSystemMessages: "hoist" }, { lateSystemMessages: "user" }],
   "needs-reasoning-content": [
     { reasoningField: "reasoning_content", reasoningRange: "turn", reasoningRequired: true },
     { reasoningField: "reasoning_content", reasoningRange: "all", reasoningRequired: true },
@@ -24,7 +21,7 @@ export const ruleFlags: Readonly<Record<RuleName, readonly Partial<Profile>[]>> 
   "no-json-schema": [{ responseFormat: "json_object" }],
   "stream-only": [{ alwaysStream: true }],
   "temperature-1-only": [{ droppedParameters: ["temperature"] }],
-  "moonshot-schema": [{ schemaFlavour: "moonshot" }],
+  "moonshot-schema": [{ schemaDialect: "moonshot" }],
   "no-user-after-tool": [{ userAfterTool: false }],
   "string-tool-choice": [
     { toolChoice: "strings" },

@@ -1,28 +1,28 @@
 import type { ChatMessage, ChatRequest, JsonObject } from "@deltawire/wire";
 
-/** What a strict upstream has against a request; undefined when it takes it. */
+/** Returns why a strict upstream rejects a request, or undefined if it accepts the request. */
 export type UpstreamRule = (request: ChatRequest) => string | undefined;
 
 export const upstreamRules = {
-  // Those of the shared catalogue, under its names
+  // These rules have the names of the shared catalog.
 
   "no-developer-role": ({ messages }) =>
-    complaint(messages, (message) => {
+    findMessageError(messages, (message) => {
       if (message.role === "developer") return "unknown role developer";
-      return message.content === undefined && callsOf(message).length === 0 && "no content";
+      return message.content === undefined && getToolCalls(message).length === 0 && "no content";
     }),
 
   "single-leading-system": ({ messages }) =>
-    complaint(
+    findMessageError(
       messages,
-      ({ role }, index) => index > 0 && isSystem(role) && "a later system message",
+      ({ role }, index) => index > 0 && isSystemRole(role) && "a later system message",
     ),
 
-  "tool-adjacency": ({ messages }) => adjacency(messages),
+  "tool-adjacency": ({ messages }) => findAdjacencyError(messages),
 
   "no-empty-string-content": ({ messages }) =>
-    adjacency(messages) ??
-    complaint(messages, ({ content }) => {
+    findAdjacencyError(messages) ??
+    findMessageError(messages, ({ content }) => {
       const empty = (part: JsonObject): boolean => part["type"] === "text" && part["text"] === "";
       if (content === "") return "empty content";
       return (
@@ -31,30 +31,36 @@ export const upstreamRules = {
     }),
 
   "needs-reasoning-content": ({ messages }) =>
-    adjacency(messages) ??
-    complaint(
+    findAdjacencyError(messages) ??
+    findMessageError(
       messages,
       (message) =>
         message.role === "assistant" &&
-        callsOf(message).length > 0 &&
+        getToolCalls(message).length > 0 &&
         typeof message.reasoning_content !== "string" &&
         "calls without reasoning_content",
     ),
 
-  "mistral-ids": ({ messages }) => adjacency(messages) ?? idsLike(/^[a-z\d]{9}$/i, messages),
+  "mistral-ids": ({ messages }) =>
+    findAdjacencyError(messages) ?? findOtherCallId(/^[a-z\d]{9}$/i, messages),
 
-  "kimi-ids": ({ messages }) => adjacency(messages) ?? idsLike(/^functions\.[\w-]+:\d+$/, messages),
+  "kimi-ids": ({ messages }) =>
+    findAdjacencyError(messages) ?? findOtherCallId(/^functions\.[\w-]+:\d+$/, messages),
 
   "no-forced-tool-choice": ({ tool_choice: choice }) =>
-    choice === undefined || choice === "auto" || choice === "none" ? undefined : "a forced tool",
+    choice === undefined || choice === "auto" || choice === "none"
+      ? undefined
+      : "tool_choice forces a tool",
 
   "no-json-schema": ({ response_format: format, messages }) => {
     if (format?.type === "json_schema") return "json_schema";
-    const said = JSON.stringify(messages).toLowerCase().includes("json");
-    return format?.type === "json_object" && !said ? "json_object without the word" : undefined;
+    const mentionsJson = JSON.stringify(messages).toLowerCase().includes("json");
+    return format?.type === "json_object" && !mentionsJson
+      ? "json_object without the word json"
+      : undefined;
   },
 
-  "stream-only": ({ stream }) => (stream === true ? undefined : "not a stream"),
+  "stream-only": ({ stream }) => (stream === true ? undefined : "stream is not true"),
 
   "known-params-only": (request) => {
     const unknown = Object.keys(request).filter((name) => !knownParameters.has(name));
@@ -67,13 +73,13 @@ export const upstreamRules = {
       : `temperature ${temperature}`,
 
   "tool-content-string": ({ messages }) => {
-    const refused = adjacency(messages);
-    if (refused !== undefined) return refused;
+    const violation = findAdjacencyError(messages);
+    if (violation !== undefined) return violation;
     const tools = messages.filter(({ role }) => role === "tool");
     if (tools.some(({ content }) => typeof content !== "string")) return "parts in a tool message";
-    if (JSON.stringify(tools).includes(pngStart)) return "base64 as text in a tool message";
+    if (JSON.stringify(tools).includes(pngBase64Prefix)) return "base64 as text in a tool message";
     const users = messages.filter(({ role }) => role === "user");
-    return JSON.stringify(users).includes(pngStart) ? undefined : "the picture is lost";
+    return JSON.stringify(users).includes(pngBase64Prefix) ? undefined : "the image is missing";
   },
 
   "params-required": ({ tools }) =>
@@ -83,25 +89,26 @@ export const upstreamRules = {
 
   "moonshot-schema": ({ tools }) => {
     for (const tool of tools ?? []) {
-      const flaw = tool.type === "function" ? moonshotFlaw(tool.function.parameters) : undefined;
-      if (flaw !== undefined) return flaw;
+      const violation =
+        tool.type === "function" ? findMoonshotError(tool.function.parameters) : undefined;
+      if (violation !== undefined) return violation;
     }
     return undefined;
   },
 
   "function-tools-only": ({ tools }) => {
     if (!tools || tools.length === 0) return "no tools";
-    const wrong = tools.find(
+    const invalid = tools.find(
       (tool) => tool.type !== "function" || !/^[\w-]{1,64}$/.test(tool.function.name),
     );
-    return wrong === undefined ? undefined : `not a function: ${JSON.stringify(wrong)}`;
+    return invalid === undefined ? undefined : `not a function: ${JSON.stringify(invalid)}`;
   },
 
-  // Our own, each after an error message that a provider sends (`provider-profiles.ts` says which)
+  // These rules are our own. Each follows from an error message of a provider (see `provider-profiles.ts`).
 
   "no-user-after-tool": ({ messages }) =>
-    adjacency(messages) ??
-    complaint(
+    findAdjacencyError(messages) ??
+    findMessageError(
       messages,
       ({ role }, index) =>
         role === "user" && messages[index - 1]?.role === "tool" && "user after tool",
@@ -120,7 +127,7 @@ export const upstreamRules = {
     format === undefined ? undefined : "response_format",
 
   "no-format-beside-tools": ({ response_format: format, tools }) =>
-    format !== undefined && (tools ?? []).length > 0 ? "response_format beside tools" : undefined,
+    format !== undefined && (tools ?? []).length > 0 ? "response_format with tools" : undefined,
 
   "no-stream-options": ({ stream_options: options }) =>
     options === undefined ? undefined : "stream_options",
@@ -128,10 +135,10 @@ export const upstreamRules = {
   "no-max-tokens": ({ max_tokens: limit }) => (limit === undefined ? undefined : "max_tokens"),
 
   "no-null-content": ({ messages }) =>
-    complaint(messages, ({ content }) => content === null && "content is null"),
+    findMessageError(messages, ({ content }) => content === null && "content is null"),
 
   "no-reasoning-content": ({ messages }) =>
-    complaint(
+    findMessageError(
       messages,
       (message) =>
         message.role === "assistant" &&
@@ -140,9 +147,9 @@ export const upstreamRules = {
     ),
 
   "thinks-in-tags": ({ messages }) =>
-    complaint(messages, ({ role, content }) => {
-      const thinks = typeof content === "string" && content.startsWith("<think>\n");
-      return role === "assistant" && !thinks && "no thinking in the content";
+    findMessageError(messages, ({ role, content }) => {
+      const hasThinkTag = typeof content === "string" && content.startsWith("<think>\n");
+      return role === "assistant" && !hasThinkTag && "content does not start with <think>";
     }),
 } satisfies Record<string, UpstreamRule>;
 
@@ -154,44 +161,45 @@ const knownParameters = new Set(
   ),
 );
 
-/** The first bytes of every PNG, in base64. */
-const pngStart = "iVBORw0KGgo";
+/** The first bytes of every PNG file, in base64. */
+const pngBase64Prefix = "iVBORw0KGgo";
 
-function complaint(
+function findMessageError(
   messages: readonly ChatMessage[],
-  look: (message: ChatMessage, index: number) => string | false,
+  check: (message: ChatMessage, index: number) => string | false,
 ): string | undefined {
   for (const [index, message] of messages.entries()) {
-    const found = look(message, index);
-    if (found !== false) return `messages[${index}]: ${found}`;
+    const violation = check(message, index);
+    if (violation !== false) return `messages[${index}]: ${violation}`;
   }
   return undefined;
 }
 
-/** Calls, then exactly one result for each of them and nothing else between; no result anywhere else. */
-function adjacency(messages: readonly ChatMessage[]): string | undefined {
-  let open = new Set<string>();
+/** Each call must be followed directly by exactly one result, and results may not occur elsewhere. */
+function findAdjacencyError(messages: readonly ChatMessage[]): string | undefined {
+  let openCalls = new Set<string>();
   for (const [index, message] of messages.entries()) {
     if (message.role === "tool") {
-      if (!open.delete(message.tool_call_id))
+      if (!openCalls.delete(message.tool_call_id))
         return `messages[${index}]: no open call ${message.tool_call_id}`;
       continue;
     }
-    if (open.size > 0) return `messages[${index}]: no result for ${[...open].join(", ")}`;
-    open = new Set(callsOf(message).map(({ id }) => id));
-    if (open.size < callsOf(message).length) return `messages[${index}]: one id for two calls`;
+    if (openCalls.size > 0) return `messages[${index}]: no result for ${[...openCalls].join(", ")}`;
+    openCalls = new Set(getToolCalls(message).map(({ id }) => id));
+    if (openCalls.size < getToolCalls(message).length)
+      return `messages[${index}]: two calls with the same id`;
   }
-  return open.size > 0 ? `at the end: no result for ${[...open].join(", ")}` : undefined;
+  return openCalls.size > 0 ? `at the end: no result for ${[...openCalls].join(", ")}` : undefined;
 }
 
-function idsLike(form: RegExp, messages: readonly ChatMessage[]): string | undefined {
-  return complaint(messages, (message) => {
-    const wrong = callsOf(message).find(({ id }) => !form.test(id));
-    return wrong !== undefined && `id ${wrong.id}`;
+function findOtherCallId(pattern: RegExp, messages: readonly ChatMessage[]): string | undefined {
+  return findMessageError(messages, (message) => {
+    const invalid = getToolCalls(message).find(({ id }) => !pattern.test(id));
+    return invalid !== undefined && `id ${invalid.id}`;
   });
 }
 
-function callsOf(message: ChatMessage): { id: string }[] {
+function getToolCalls(message: ChatMessage): { id: string }[] {
   return message.role === "assistant" ? (message.tool_calls ?? []) : [];
 }
 
@@ -199,25 +207,25 @@ function isObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-function isSystem(role: string): boolean {
+function isSystemRole(role: string): boolean {
   return role === "system" || role === "developer";
 }
 
-function moonshotFlaw(value: unknown): string | undefined {
+function findMoonshotError(value: unknown): string | undefined {
   if (!isObject(value)) return undefined;
   const { type, anyOf, $ref: reference, properties } = value;
-  if (anyOf !== undefined && type !== undefined) return "type beside anyOf";
-  if (reference !== undefined && Object.keys(value).length > 1) return "keywords beside $ref";
+  if (anyOf !== undefined && type !== undefined) return "type next to anyOf";
+  if (reference !== undefined && Object.keys(value).length > 1) return "keywords next to $ref";
   for (const [name, property] of Object.entries(isObject(properties) ? properties : {})) {
-    const settled =
+    const hasType =
       isObject(property) &&
       ["type", "anyOf", "$ref"].some((keyword) => property[keyword] !== undefined);
-    const flaw = settled ? moonshotFlaw(property) : "no type";
-    if (flaw !== undefined) return `${name}: ${flaw}`;
+    const violation = hasType ? findMoonshotError(property) : "no type";
+    if (violation !== undefined) return `${name}: ${violation}`;
   }
   for (const choice of Array.isArray(anyOf) ? anyOf : []) {
-    const flaw = moonshotFlaw(choice);
-    if (flaw !== undefined) return flaw;
+    const violation = findMoonshotError(choice);
+    if (violation !== undefined) return violation;
   }
   return undefined;
 }

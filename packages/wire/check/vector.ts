@@ -1,12 +1,12 @@
 import { isDeepStrictEqual } from "node:util";
-import type { StreamEnd } from "@deltawire/wire";
+import type { StreamEndReason } from "@deltawire/wire";
 import {
-  aggregate,
+  createAggregator,
   assembleChatRequest,
-  chatPath,
-  chatStream,
-  chatTools,
-  checkCodexConfig,
+  getRequestPath,
+  createChatStream,
+  toChatTools,
+  validateCodexConfig,
   parseModelProvider,
   type AggregateMode,
   type CodexEvent,
@@ -14,25 +14,26 @@ import {
 } from "@deltawire/wire/codex";
 import { parse } from "smol-toml";
 
-/** A case of document 000, as a file of vectors has it: what goes in, and what the original did. */
+/** A test vector of Codex's Chat wire: an input and the output of the original. */
 export interface Vector {
   id: string;
   kind: string;
   [field: string]: unknown;
 }
 
-/** What came out otherwise than the vector says. Whatever this check does not know is a fault, too. */
-export function vectorFaults(vector: Vector): string[] {
-  if (!isKind(vector.kind)) return [`kind ${show(vector.kind)}: unknown to this check`];
+/** Runs a vector and returns the differences from the expectation. Unknown kinds and fields are faults, too. */
+export function findVectorFaults(vector: Vector): string[] {
+  if (!isKind(vector.kind))
+    return [`kind ${formatValue(vector.kind)}: not supported by this check`];
   const { fields, expectations, play } = kinds[vector.kind];
-  const known = new Set<string>([...notes, ...fields, ...expectations]);
-  const faults = unknownFields(vector, known, "");
+  const known = new Set<string>([...ignoredFields, ...fields, ...expectations]);
+  const faults = findUnknownFields(vector, known, "");
   if (!expectations.some((field) => vector[field] !== undefined))
-    faults.push(`nothing is expected: no ${expectations.join(", ")}`);
+    faults.push(`no expectation: set one of ${expectations.join(", ")}`);
   return faults.length > 0 ? faults : play(vector);
 }
 
-const notes = [
+const ignoredFields = [
   "id",
   "kind",
   "origin",
@@ -45,7 +46,7 @@ const notes = [
   "verified_with",
 ];
 
-interface Kind {
+interface VectorKind {
   fields: readonly string[];
   expectations: readonly string[];
   play(vector: Vector): string[];
@@ -90,23 +91,23 @@ const kinds = {
     fields: ["responses_tools"],
     expectations: ["expected_chat_tools"],
     play: (vector) =>
-      difference(
+      findDifference(
         "expected_chat_tools",
         vector["expected_chat_tools"],
-        chatTools(listOf(vector, "responses_tools")),
+        toChatTools(asArray(vector, "responses_tools")),
       ),
   },
   chat_path: {
     fields: ["client", "wire", "base_url"],
     expectations: ["expected_path"],
     play: (vector) => {
-      const path = chatPath(String(vector["wire"]));
+      const path = getRequestPath(String(vector["wire"]));
       const base = vector["base_url"] as string | undefined;
-      const got = base === undefined ? path : new URL(`${base}/${path}`).pathname;
-      return difference("expected_path", vector["expected_path"], got);
+      const actual = base === undefined ? path : new URL(`${base}/${path}`).pathname;
+      return findDifference("expected_path", vector["expected_path"], actual);
     },
   },
-} as const satisfies Record<string, Kind>;
+} as const satisfies Record<string, VectorKind>;
 
 function isKind(kind: string): kind is keyof typeof kinds {
   return Object.hasOwn(kinds, kind);
@@ -117,26 +118,26 @@ function playRequest(vector: Vector): string[] {
     assembleChatRequest({
       model: (vector["model"] as string | undefined) ?? "",
       instructions: (vector["instructions"] as string | undefined) ?? "",
-      input: listOf(vector, "input"),
+      input: asArray(vector, "input"),
       tools: (vector["tools"] as object[] | undefined) ?? [],
       conversation_id: (vector["conversation_id"] as string | null | undefined) ?? null,
       session_source: (vector["session_source"] as SessionSource | undefined) ?? null,
       output_schema: vector["output_schema"],
     }),
   );
-  const contains = vector["error_contains"] as Words | undefined;
-  if (contains !== undefined || !outcome.ok) return errorFaults(outcome, contains);
+  const contains = vector["error_contains"] as ExpectedText | undefined;
+  if (contains !== undefined || !outcome.ok) return findErrorFaults(outcome, contains);
   const { body, headers } = outcome.value;
   const faults: string[] = [];
-  const compare = (field: string, got: unknown) => {
-    if (vector[field] !== undefined) faults.push(...difference(field, vector[field], got));
+  const compare = (field: string, actual: unknown) => {
+    if (vector[field] !== undefined) faults.push(...findDifference(field, vector[field], actual));
   };
   compare("expected_messages", body.messages);
   compare("expected_headers", headers);
   const keys = vector["expected_body_keys"];
   if (Array.isArray(keys))
     faults.push(
-      ...difference(
+      ...findDifference(
         "expected_body_keys",
         (keys as string[]).toSorted(),
         Object.keys(body).toSorted(),
@@ -146,7 +147,7 @@ function playRequest(vector: Vector): string[] {
   if (other !== undefined)
     for (const [field, value] of Object.entries(other as object))
       faults.push(
-        ...difference(
+        ...findDifference(
           `expected_body_other.${field}`,
           value,
           (body as unknown as Record<string, unknown>)[field],
@@ -155,33 +156,33 @@ function playRequest(vector: Vector): string[] {
   return faults;
 }
 
-/** In the reads of the vector, in one, and byte by byte: where the network cuts must not matter. */
+/** Plays the stream in the reads of the vector, in one read, and byte by byte. */
 function playStream(vector: Vector): string[] {
   const base64 = vector["sse_chunks_base64"] as string[] | undefined;
   const reads =
     base64 === undefined
-      ? (listOf(vector, "sse_chunks") as string[])
+      ? (asArray(vector, "sse_chunks") as string[])
       : base64.map((read) => Buffer.from(read, "base64"));
   const bytes = Buffer.concat(reads.map((read) => Buffer.from(read as string)));
-  const end = (vector["end"] ?? "eof") as StreamEnd;
+  const end = (vector["end"] ?? "eof") as StreamEndReason;
   if (!["eof", "idle_timeout", "transport_error"].includes(end))
-    return [`end ${show(end)}: unknown to this check`];
-  const cuts = {
+    return [`end ${formatValue(end)}: not supported by this check`];
+  const splits = {
     "": reads,
     ", in one read": [bytes],
     ", byte by byte": [...bytes].map((byte) => Uint8Array.of(byte)),
   };
-  return Object.entries(cuts).flatMap(([how, cut]) =>
-    listDifference(
-      `expected_events${how}`,
+  return Object.entries(splits).flatMap(([splitName, splitReads]) =>
+    findListDifference(
+      `expected_events${splitName}`,
       vector["expected_events"] as CodexEvent[],
-      eventsOf(cut, end),
+      parseEvents(splitReads, end),
     ),
   );
 }
 
-function eventsOf(reads: readonly (string | Uint8Array)[], end: StreamEnd): CodexEvent[] {
-  const stream = chatStream({ show_raw_agent_reasoning: true, utf8: new TextDecoder() });
+function parseEvents(reads: readonly (string | Uint8Array)[], end: StreamEndReason): CodexEvent[] {
+  const stream = createChatStream({ show_raw_agent_reasoning: true, utf8: new TextDecoder() });
   const events: CodexEvent[] = [];
   for (const read of reads) stream.push(read, events);
   stream.end(end, events);
@@ -191,21 +192,21 @@ function eventsOf(reads: readonly (string | Uint8Array)[], end: StreamEnd): Code
 function playAggregate(vector: Vector): string[] {
   const mode = vector["mode"] as AggregateMode;
   if (!["aggregated_only", "streaming", "passthrough"].includes(mode))
-    return [`mode ${show(mode)}: unknown to this check`];
-  const machine = aggregate(mode);
+    return [`mode ${formatValue(mode)}: not supported by this check`];
+  const machine = createAggregator(mode);
   const out: CodexEvent[] = [];
-  for (const event of listOf(vector, "events_in") as CodexEvent[]) machine.push(event, out);
+  for (const event of asArray(vector, "events_in") as CodexEvent[]) machine.push(event, out);
   machine.end("eof", out);
-  return listDifference("events_out", vector["events_out"] as CodexEvent[], out);
+  return findListDifference("events_out", vector["events_out"] as CodexEvent[], out);
 }
 
-/** One text, or several that must all be there. */
-type Words = string | string[];
+/** One text, or several that must all occur. */
+type ExpectedText = string | string[];
 
 interface ConfigExpectation {
   ok?: boolean;
   parsed?: Record<string, unknown>;
-  error_contains?: Words;
+  error_contains?: ExpectedText;
   stderr?: string;
   warning_contains?: string;
 }
@@ -220,114 +221,124 @@ const knownConfigExpectations = new Set([
 
 function playConfig(vector: Vector): string[] {
   const expected = vector["expected"] as ConfigExpectation;
-  const faults = unknownFields(expected, knownConfigExpectations, "expected.");
+  const faults = findUnknownFields(expected, knownConfigExpectations, "expected.");
   const { level } = vector;
   if (level !== "provider_table" && level !== "config_toml")
-    faults.push(`level ${show(level)}: unknown to this check`);
+    faults.push(`level ${formatValue(level)}: not supported by this check`);
   if (faults.length > 0) return faults;
   const outcome = attempt((): { parsed: Record<string, unknown>; warnings: string[] } => {
     const table = parse(vector["toml"] as string, { integersAsBigInt: "asNeeded" });
     if (level === "provider_table") return { parsed: parseModelProvider(table), warnings: [] };
-    const { warnings, ...parsed } = checkCodexConfig(table);
+    const { warnings, ...parsed } = validateCodexConfig(table);
     return { parsed, warnings };
   });
-  if (expected.ok !== true) return refusalFaults(outcome, expected);
-  if (!outcome.ok) return errorFaults(outcome, undefined);
+  if (expected.ok !== true) return findRejectionFaults(outcome, expected);
+  if (!outcome.ok) return findErrorFaults(outcome, undefined);
   const { parsed, warnings } = outcome.value;
   for (const [field, value] of Object.entries(expected.parsed ?? {}))
-    faults.push(...difference(`expected.parsed.${field}`, value, parsed[field] ?? null));
+    faults.push(...findDifference(`expected.parsed.${field}`, value, parsed[field] ?? null));
   const { warning_contains: warning } = expected;
   if (warning !== undefined && !warnings.some((text) => text.includes(warning)))
-    faults.push(`expected.warning_contains: expected ${show(warning)}, got ${show(warnings)}`);
+    faults.push(
+      `expected.warning_contains: expected ${formatValue(warning)}, got ${formatValue(warnings)}`,
+    );
   return faults;
 }
 
-function refusalFaults(outcome: Outcome<unknown>, expected: ConfigExpectation): string[] {
+function findRejectionFaults(
+  outcome: AttemptResult<unknown>,
+  expected: ConfigExpectation,
+): string[] {
   if (outcome.ok) return ["expected an error, got none"];
   const { error_contains: contains, stderr } = expected;
   return [
-    ...(contains === undefined ? [] : errorFaults(outcome, contains)),
+    ...(contains === undefined ? [] : findErrorFaults(outcome, contains)),
     ...(stderr === undefined
       ? []
-      : difference("expected.stderr", stderr.trimEnd(), outcome.error.message)),
+      : findDifference("expected.stderr", stderr.trimEnd(), outcome.error.message)),
   ];
 }
 
-type Outcome<T> = { ok: true; value: T } | { ok: false; error: Error };
+type AttemptResult<T> = { ok: true; value: T } | { ok: false; error: Error };
 
-function attempt<T>(work: () => T): Outcome<T> {
+function attempt<T>(action: () => T): AttemptResult<T> {
   try {
-    return { ok: true, value: work() };
+    return { ok: true, value: action() };
   } catch (error) {
     return { ok: false, error: error instanceof Error ? error : new Error(String(error)) };
   }
 }
 
-function errorFaults(outcome: Outcome<unknown>, contains: Words | undefined): string[] {
-  if (outcome.ok) return [`error_contains: expected ${show(contains)}, got no error`];
+function findErrorFaults(
+  outcome: AttemptResult<unknown>,
+  contains: ExpectedText | undefined,
+): string[] {
+  if (outcome.ok) return [`error_contains: expected ${formatValue(contains)}, got no error`];
   const { message } = outcome.error;
-  if (contains === undefined) return [`expected no error, got ${show(message)}`];
+  if (contains === undefined) return [`expected no error, got ${formatValue(message)}`];
   return [contains]
     .flat()
     .filter((text) => !message.includes(text))
-    .map((text) => `error_contains: expected ${show(text)}, got ${show(message)}`);
+    .map((text) => `error_contains: expected ${formatValue(text)}, got ${formatValue(message)}`);
 }
 
-function listDifference(field: string, expected: CodexEvent[], got: CodexEvent[]): string[] {
-  const wanted = expected.map((event, at) => withAnyText(event, got[at]));
-  const first = wanted.findIndex((event, at) => !isSame(event, got[at]));
-  if (first !== -1) return difference(`${field}[${first}]`, expected[first], got[first]);
-  return got.length === expected.length
+function findListDifference(field: string, expected: CodexEvent[], actual: CodexEvent[]): string[] {
+  const resolved = expected.map((event, index) => withAnyText(event, actual[index]));
+  const first = resolved.findIndex((event, index) => !isSame(event, actual[index]));
+  if (first !== -1) return findDifference(`${field}[${first}]`, expected[first], actual[first]);
+  return actual.length === expected.length
     ? []
-    : [`${field}: expected ${expected.length} events, got also ${show(got[expected.length])}`];
+    : [
+        `${field}: expected ${expected.length} events, also got ${formatValue(actual[expected.length])}`,
+      ];
 }
 
 const anyText = "<transport error text>";
 
-/** The placeholder in an expected message stands for whatever text was got. */
-function withAnyText(expected: CodexEvent, got: CodexEvent | undefined): CodexEvent {
+/** Replaces the placeholder in an expected message by the actual text. */
+function withAnyText(expected: CodexEvent, actual: CodexEvent | undefined): CodexEvent {
   if (expected.type !== "error" || expected.error !== "stream") return expected;
-  if (got?.type !== "error" || got.error !== "stream") return expected;
-  const at = expected.message.indexOf(anyText);
-  if (at === -1) return expected;
+  if (actual?.type !== "error" || actual.error !== "stream") return expected;
+  const index = expected.message.indexOf(anyText);
+  if (index === -1) return expected;
   const [before, after] = [
-    expected.message.slice(0, at),
-    expected.message.slice(at + anyText.length),
+    expected.message.slice(0, index),
+    expected.message.slice(index + anyText.length),
   ];
-  const fits = got.message.startsWith(before) && got.message.endsWith(after);
-  return fits ? { ...expected, message: got.message } : expected;
+  const isMatch = actual.message.startsWith(before) && actual.message.endsWith(after);
+  return isMatch ? { ...expected, message: actual.message } : expected;
 }
 
-function difference(field: string, expected: unknown, got: unknown): string[] {
-  return isSame(expected, got)
+function findDifference(field: string, expected: unknown, actual: unknown): string[] {
+  return isSame(expected, actual)
     ? []
-    : [`${field}:\n    expected ${show(expected)}\n    got      ${show(got)}`];
+    : [`${field}:\n    expected ${formatValue(expected)}\n    got      ${formatValue(actual)}`];
 }
 
-/** By value, as JSON: neither the order of keys nor what holds nothing counts. */
-function isSame(expected: unknown, got: unknown): boolean {
-  return isDeepStrictEqual(asJson(expected), asJson(got));
+/** Compares as JSON: the order of keys and undefined values do not matter. */
+function isSame(expected: unknown, actual: unknown): boolean {
+  return isDeepStrictEqual(parseJsonOrText(expected), parseJsonOrText(actual));
 }
 
-function asJson(value: unknown): unknown {
-  return value === undefined ? undefined : JSON.parse(show(value));
+function parseJsonOrText(value: unknown): unknown {
+  return value === undefined ? undefined : JSON.parse(formatValue(value));
 }
 
-function show(value: unknown): string {
+function formatValue(value: unknown): string {
   if (value === undefined) return "nothing";
-  return JSON.stringify(value, (_key, held: unknown) =>
-    typeof held === "bigint" ? Number(held) : held,
+  return JSON.stringify(value, (_key, inner: unknown) =>
+    typeof inner === "bigint" ? Number(inner) : inner,
   );
 }
 
-function unknownFields(object: object, known: ReadonlySet<string>, path: string): string[] {
+function findUnknownFields(object: object, known: ReadonlySet<string>, path: string): string[] {
   return Object.keys(object)
     .filter((field) => !known.has(field))
-    .map((field) => `${path}${field}: unknown to this check`);
+    .map((field) => `${path}${field}: not supported by this check`);
 }
 
-function listOf(vector: Vector, field: string): unknown[] {
+function asArray(vector: Vector, field: string): unknown[] {
   const value = vector[field];
-  if (!Array.isArray(value)) throw new TypeError(`${vector.id}: ${field} is no list`);
+  if (!Array.isArray(value)) throw new TypeError(`${vector.id}: ${field} is not an array`);
   return value;
 }

@@ -4,27 +4,29 @@ import { ReplyBudget } from "./reply-budget.ts";
 import type {
   ChatChunkChoice,
   ChatCompletion,
-  ChatOutput,
+  ChatStreamEvent,
   ChatToolCallDelta,
   ErrorBody,
 } from "./shapes/chat-reply.ts";
-import type { OutputItem, ResponseEvent, ResponseObject } from "./shapes/responses-reply.ts";
+import type {
+  ResponseOutputItem,
+  ResponseEvent,
+  ResponseObject,
+} from "./shapes/responses-reply.ts";
 
-/*
- * Events to the whole object. A whole reply is the fold over the stream that says the same, so that both paths agree.
- */
+/* Builds a complete reply from the events of a stream, so that streamed and complete replies always agree. */
 
-/** The response that a sequence of events amounts to; undefined while none has begun. */
+/** Returns the response that results from the events; undefined if no response has begun. */
 export function collectResponse(events: Iterable<ResponseEvent>): ResponseObject | undefined {
   const collector = new ResponseCollector();
   for (const event of events) collector.push(event);
   return collector.response;
 }
 
-/** The same for events as they come: nothing is stored but what they amount to. */
+/** Incremental form of `collectResponse`. Stores the response and its items, not the events. */
 export class ResponseCollector {
   #response: ResponseObject | undefined;
-  readonly #items = new Map<number, OutputItem>();
+  readonly #items = new Map<number, ResponseOutputItem>();
 
   push(event: ResponseEvent): void {
     if ("response" in event) this.#response = event.response;
@@ -35,94 +37,94 @@ export class ResponseCollector {
   get response(): ResponseObject | undefined {
     const response = this.#response;
     if (response === undefined || response.output.length > 0) return response;
-    const inOrder = [...this.#items].toSorted(([a], [b]) => a - b);
-    return { ...response, output: inOrder.map(([, item]) => item) };
+    const sorted = [...this.#items].toSorted(([a], [b]) => a - b);
+    return { ...response, output: sorted.map(([, item]) => item) };
   }
 }
 
-export type CollectedChat =
+export type CollectChatResult =
   | { ok: true; completion: ChatCompletion }
   | { ok: false; error: ErrorBody };
 
-/** The completion that repaired chunks amount to, or the error that they ended in. */
-export function collectChat(outputs: Iterable<ChatOutput>): CollectedChat {
+/** Builds a completion from repaired chunks. Returns the error instead if the stream ended with one. */
+export function collectChat(events: Iterable<ChatStreamEvent>): CollectChatResult {
   const collector = new ChatCollector();
-  for (const output of outputs) collector.push(output);
-  return collector.collected;
+  for (const event of events) collector.push(event);
+  return collector.result;
 }
 
-/** The same for chunks as they come. Throws a WireError `reply_too_large` for a reply with too many fields. */
+/** Incremental form of `collectChat`. `push` throws a WireError `reply_too_large` if the reply has too many fields. */
 export class ChatCollector {
-  readonly #fields: Fields;
+  readonly #merger: FieldMerger;
   readonly #envelope: JsonObject = {};
-  readonly #choices = new Map<number, CollectedChoice>();
+  readonly #choices = new Map<number, ChoiceAccumulator>();
   #error: ErrorBody | undefined;
 
   constructor(budget = new ReplyBudget()) {
-    this.#fields = new Fields(budget);
+    this.#merger = new FieldMerger(budget);
   }
 
-  push(output: ChatOutput): void {
-    if (output === "[DONE]" || this.#error !== undefined) return;
-    if (isObject(output.error)) {
-      this.#error = output.error as unknown as ErrorBody;
+  push(event: ChatStreamEvent): void {
+    if (event === "[DONE]" || this.#error !== undefined) return;
+    if (isObject(event.error)) {
+      this.#error = event.error as unknown as ErrorBody;
       return;
     }
-    const { choices, ...rest } = output;
-    this.#fields.addAll(this.#envelope, rest as JsonObject);
+    const { choices, ...rest } = event;
+    this.#merger.mergeAll(this.#envelope, rest as JsonObject);
     for (const choice of choices ?? []) this.#addChoice(choice);
   }
 
-  get collected(): CollectedChat {
+  get result(): CollectChatResult {
     if (this.#error !== undefined) return { ok: false, error: this.#error };
-    const inOrder = [...this.#choices].toSorted(([a], [b]) => a - b);
+    const sorted = [...this.#choices].toSorted(([a], [b]) => a - b);
     const completion = {
       ...this.#envelope,
       object: "chat.completion",
-      choices: inOrder.map(([, { choice }]) => choice),
+      choices: sorted.map(([, { choice }]) => choice),
     };
     return { ok: true, completion: completion as unknown as ChatCompletion };
   }
 
-  #addChoice({ delta, index = 0, message: _soFar, ...rest }: ChatChunkChoice): void {
-    let known = this.#choices.get(index);
-    if (known === undefined) {
+  #addChoice({ delta, index = 0, message: _message, ...rest }: ChatChunkChoice): void {
+    let accumulator = this.#choices.get(index);
+    if (accumulator === undefined) {
       const message: JsonObject = { role: "assistant", content: null, refusal: null };
       const choice: JsonObject = { index, message, finish_reason: null, logprobs: null };
-      known = { choice, message, calls: undefined };
-      this.#choices.set(index, known);
+      accumulator = { choice, message, calls: undefined };
+      this.#choices.set(index, accumulator);
     }
-    this.#fields.addAll(known.choice, rest as JsonObject);
-    const { message } = known;
+    this.#merger.mergeAll(accumulator.choice, rest as JsonObject);
+    const { message } = accumulator;
     const fields = (delta ?? {}) as JsonObject;
     for (const field in fields) {
       const value = fields[field];
       if (field === "role") continue;
-      if (field !== "tool_calls") this.#fields.add(message, field, value);
+      if (field !== "tool_calls") this.#merger.merge(message, field, value);
       else if (!Array.isArray(value)) message[field] ??= value;
       else {
-        if (known.calls === undefined) message[field] = known.calls = [];
-        this.#addCalls(known.calls, value as ChatToolCallDelta[]);
+        if (accumulator.calls === undefined) message[field] = accumulator.calls = [];
+        this.#addCalls(accumulator.calls, value as ChatToolCallDelta[]);
       }
     }
   }
 
-  #addCalls(calls: JsonObject[], fragments: readonly ChatToolCallDelta[]): void {
-    for (const { index, ...fragment } of fragments) {
+  #addCalls(calls: JsonObject[], callDeltas: readonly ChatToolCallDelta[]): void {
+    for (const { index, ...fields } of callDeltas) {
       const call = (calls[index ?? calls.length] ??= {});
-      this.#fields.addAll(call, fragment as JsonObject);
+      this.#merger.mergeAll(call, fields as JsonObject);
     }
   }
 }
 
-interface CollectedChoice {
+interface ChoiceAccumulator {
   readonly choice: JsonObject;
   readonly message: JsonObject;
   calls: JsonObject[] | undefined;
 }
 
-/** What a stream sends in pieces. Of anything else the last counts: joined, "safe" would become "safesafe". */
-const growing = new Set([
+/** Strings that a stream sends in pieces. For other strings the last value wins: "safe" must not become "safesafe". */
+const concatenatedFields = new Set([
   "content",
   "refusal",
   "reasoning",
@@ -134,16 +136,16 @@ const growing = new Set([
   "data",
   "transcript",
 ]);
-const listed = new Set(["content", "refusal", "reasoning_details", "annotations", "images"]);
-const nested = new Set(["audio", "logprobs", "function", "custom", "reasoning"]);
+const arrayFields = new Set(["content", "refusal", "reasoning_details", "annotations", "images"]);
+const objectFields = new Set(["audio", "logprobs", "function", "custom", "reasoning"]);
 
-type Value = JsonObject[string];
+type FieldValue = JsonObject[string];
 
-/** How many fields the objects of a reply may have in all. */
-const mostFields = 100_000;
+/** Limit on the total number of fields in all objects of a reply. */
+const maxFields = 100_000;
 
-/** Adds what chunks say to objects of its own: lists and nested objects grow in place, those of the chunks do not. */
-class Fields {
+/** Merges the fields of chunks into the accumulated objects, which it changes in place. The chunks are not changed. */
+class FieldMerger {
   readonly #budget: ReplyBudget;
   #count = 0;
 
@@ -151,34 +153,38 @@ class Fields {
     this.#budget = budget;
   }
 
-  addAll(into: JsonObject, fields: JsonObject): void {
-    for (const field in fields) this.add(into, field, fields[field]);
+  mergeAll(target: JsonObject, fields: JsonObject): void {
+    for (const field in fields) this.merge(target, field, fields[field]);
   }
 
-  add(into: JsonObject, field: string, value: Value): void {
-    const present = into[field];
-    if (present === undefined) this.#countField();
+  merge(target: JsonObject, field: string, value: FieldValue): void {
+    const current = target[field];
+    if (current === undefined) this.#countField();
     if (value === null || value === undefined) {
-      if (present === undefined) into[field] = value;
-    } else if (growing.has(field) && typeof present === "string" && typeof value === "string")
-      into[field] = present + value;
-    else if (listed.has(field) && Array.isArray(value)) {
+      if (current === undefined) target[field] = value;
+    } else if (
+      concatenatedFields.has(field) &&
+      typeof current === "string" &&
+      typeof value === "string"
+    )
+      target[field] = current + value;
+    else if (arrayFields.has(field) && Array.isArray(value)) {
       this.#budget.addValue(value);
-      if (!Array.isArray(present)) into[field] = [...value];
-      else for (const each of value) present.push(each);
-    } else if (nested.has(field) && isObject(value)) {
-      const inner: JsonObject = isObject(present) ? present : {};
-      into[field] = inner;
-      this.addAll(inner, value);
-    } else into[field] = value;
+      if (!Array.isArray(current)) target[field] = [...value];
+      else for (const element of value) current.push(element);
+    } else if (objectFields.has(field) && isObject(value)) {
+      const inner: JsonObject = isObject(current) ? current : {};
+      target[field] = inner;
+      this.mergeAll(inner, value);
+    } else target[field] = value;
   }
 
   #countField(): void {
     this.#count += 1;
-    if (this.#count > mostFields)
+    if (this.#count > maxFields)
       throw new WireError(
         "reply_too_large",
-        `the upstream's reply has more than ${mostFields} fields, which is the limit`,
+        `the upstream's reply exceeds the limit of ${maxFields} fields`,
       );
   }
 }

@@ -1,14 +1,14 @@
 export type WireErrorCode =
-  | "invalid_request" // what a client sent cannot be read; `param` is the path to the place
-  | "unsupported" // it can be read, but this wire has no way to say it
-  | "invalid_config" // a configuration that Codex itself refuses, in its words
-  | "event_too_large" // an SSE event grew past the decoder's limit
-  | "reply_too_large" // an upstream's reply exceeds one of the limits in reply-budget.ts
-  | "no_text_decoder" // bytes were pushed into a decoder that was given no TextDecoder
-  | "reply_failed" // the upstream's reply ended in an error, or broke off
-  | "call_not_whole"; // a reply has a tool call that cannot be run, and nobody asked to be told
+  | "invalid_request" // the client's request is malformed; `param` is the path of the field
+  | "unsupported" // the value is valid, but the target format cannot express it
+  | "invalid_config" // a configuration that Codex rejects, with Codex's own message
+  | "event_too_large" // an SSE event or a JSON reply is longer than its limit in characters
+  | "reply_too_large" // a reply exceeds another limit, for example in reply-budget.ts or json-limits.ts
+  | "no_text_decoder" // bytes were pushed into a decoder without a TextDecoder
+  | "reply_failed" // the upstream's reply ended with an error or was interrupted
+  | "incomplete_tool_call"; // a reply has a tool call that must not run, and no `onIncomplete` was given
 
-/** The only error that this package throws on purpose. */
+/** Every error that this package throws intentionally. */
 export class WireError extends Error {
   readonly code: WireErrorCode;
   /** The path of the offending field, such as `input[3].content[0].type`. */
@@ -26,7 +26,7 @@ export class WireError extends Error {
   }
 }
 
-/** Closes a `switch` over one of our own unions: a member that was forgotten is a type error. */
-export function unreachable(value: never): never {
+/** For the `default` of an exhaustive `switch`: a missing case is a type error. */
+export function assertNever(value: never): never {
   throw new TypeError(`unhandled case: ${JSON.stringify(value)}`);
 }

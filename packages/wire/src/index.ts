@@ -1,12 +1,12 @@
 export {
-  connect,
+  connectMachines,
   connectTranslators,
   type ClientTranslator,
-  type StreamEnd,
+  type StreamEndReason,
   type StreamMachine,
-} from "./machine.ts";
+} from "./stream-machine.ts";
 export { WireError, type WireErrorCode } from "./error.ts";
-export { asText, isObject, parseJson, type JsonObject, type JsonValue } from "./json.ts";
+export { asString, isObject, parseJson, type JsonObject, type JsonValue } from "./json.ts";
 export {
   defaultJsonLimits,
   describeJsonLimit,
@@ -17,45 +17,64 @@ export {
 } from "./json-limits.ts";
 export { Repairs, type Repair, type RepairCode } from "./repairs.ts";
 export {
-  chatError,
-  errorObject,
-  reportsError,
-  unreachableReasons,
-  unexplainedFailure,
-  upstreamFailure,
+  toChatError,
+  unwrapErrorBody,
+  isErrorValue,
+  connectionErrorReasons,
+  unknownFailureMessage,
+  parseUpstreamFailure,
   type UpstreamFailure,
 } from "./mapping/upstream-error.ts";
 export {
   SseDecoder,
   type SseDecoderOptions,
   type SseEvent,
-  type Utf8Decoder,
+  type StreamingTextDecoder,
 } from "./sse/decoder.ts";
 export { encodeSse, sseDone, sseKeepAlive } from "./sse/encoder.ts";
-export { encodeChatOutput, encodeResponseEvent } from "./sse/wire-events.ts";
+export { encodeChatEvent, encodeMessageEvent, encodeResponseEvent } from "./sse/encode-events.ts";
 export { ChatBody } from "./chat-upstream/body.ts";
-export { errorIn } from "./chat-upstream/choices.ts";
+export { findChunkError } from "./chat-upstream/chunk-fields.ts";
 export type { ReplyBodyOptions } from "./reply-body.ts";
 export { UpstreamReply } from "./upstream-reply.ts";
 export {
-  chatOfChat,
-  chatOfResponse,
-  responseOfChat,
-  responseOfResponse,
+  repairChatReply,
+  translateResponsesReply,
+  translateChatReply,
+  repairResponsesReply,
+  translateMessage,
+  translateMessageToChat,
+  translateChatReplyToMessage,
+  translateResponsesReplyToMessage,
 } from "./complete-reply.ts";
-export { ChunkReader, type ChatInput } from "./chat-upstream/chunk-reader.ts";
-export { ResponsesOverChat, type ResponsesOverChatOptions } from "./responses-over-chat/stream.ts";
+export { ChunkReader, type UpstreamChatEvent } from "./chat-upstream/chunk-reader.ts";
 export { ChatOverChat, type ChatOverChatOptions } from "./chat-over-chat/stream.ts";
 export {
-  mendedChatRequest,
-  type MendedChatRequest,
-  type MendedChatRequestOptions,
+  repairChatRequest,
+  type RepairedChatRequest,
+  type RepairChatRequestOptions,
 } from "./chat-over-chat/request.ts";
-export { ResponsesBody, type ResponsesInput } from "./responses-upstream/body.ts";
-export { ChatOverResponses, type ChatOverResponsesOptions } from "./chat-over-responses/stream.ts";
+export { ResponsesBody, type UpstreamResponseEvent } from "./responses-upstream/body.ts";
+export { MessagesBody, type UpstreamMessageEvent } from "./messages-upstream/body.ts";
 export {
-  responsesRequest,
-  type ResponsesRequestOptions,
+  ChatOverMessages,
+  ChatOverResponses,
+  MessagesOverChat,
+  MessagesOverResponses,
+  ResponsesOverChat,
+  ResponsesOverMessages,
+  type ChatOverMessagesOptions,
+  type ChatOverResponsesOptions,
+  type MessagesOverChatOptions,
+  type MessagesOverResponsesOptions,
+  type ResponsesOverChatOptions,
+  type ResponsesOverMessagesOptions,
+  type UpstreamOptions,
+} from "./translators.ts";
+export { toResponseInputItems } from "./chat-over-responses/input-items.ts";
+export {
+  translateChatRequest,
+  type TranslateChatRequestOptions,
   type TranslatedChatRequest,
 } from "./chat-over-responses/request.ts";
 export {
@@ -63,39 +82,108 @@ export {
   type ResponsesOverResponsesOptions,
 } from "./responses-over-responses/stream.ts";
 export {
-  mendedResponsesRequest,
-  type MendedResponsesRequest,
-  type MendedResponsesRequestOptions,
+  repairResponsesRequest,
+  type RepairedResponsesRequest,
+  type RepairResponsesRequestOptions,
 } from "./responses-over-responses/request.ts";
-export type { ResponsesFlags } from "./responses-upstream/request-flags.ts";
-export { mendHistory, refusesHistory, type MendHistoryOptions } from "./history.ts";
+export type { ResponsesFlags } from "./responses-upstream/responses-flags.ts";
+export { repairHistory, isHistoryRejection, type RepairHistoryOptions } from "./repair-history.ts";
 export {
   ChatCollector,
   collectChat,
   collectResponse,
   ResponseCollector,
-  type CollectedChat,
+  type CollectChatResult,
 } from "./collect.ts";
-export { ReplyBudget, replyLimits, type ReplyLimits } from "./reply-budget.ts";
+export {
+  collectMessage,
+  MessageCollector,
+  type CollectMessageResult,
+} from "./messages-client/collect-message.ts";
+export { messageErrorStatuses, toMessageError } from "./mapping/message-error.ts";
+export type {
+  MessageBlock,
+  MessageDelta,
+  MessageError,
+  MessageErrorType,
+  MessageEvent,
+  MessageObject,
+  MessageStopReason,
+  MessageUsage,
+} from "./shapes/messages-reply.ts";
+export { decodeMessagesRequest, type DecodeMessagesOptions } from "./decode/messages-request.ts";
+export {
+  translateMessagesToChat,
+  type TranslatedMessagesToChat,
+  type TranslateMessagesToChatOptions,
+} from "./messages-over-chat/request.ts";
+export {
+  translateMessagesToResponses,
+  type TranslatedMessagesToResponses,
+  type TranslateMessagesToResponsesOptions,
+} from "./messages-over-responses/request.ts";
+export {
+  translateResponsesToMessages,
+  type TranslatedResponsesToMessages,
+  type TranslateResponsesToMessagesOptions,
+} from "./responses-over-messages/request.ts";
+export {
+  translateChatToMessages,
+  type TranslatedChatToMessages,
+  type TranslateChatToMessagesOptions,
+} from "./chat-over-messages/request.ts";
+export {
+  repairMessagesRequest,
+  type RepairedMessagesRequest,
+  type RepairMessagesRequestOptions,
+} from "./messages-over-messages/request.ts";
+export {
+  MessagesOverMessages,
+  type MessagesOverMessagesOptions,
+} from "./messages-over-messages/stream.ts";
+export type { MessagesFlags } from "./messages-upstream/messages-flags.ts";
+export type { FieldOutcome } from "./field-report.ts";
+export type {
+  MessageContentBlock,
+  MessageParam,
+  MessagesRequest,
+  MessageTool,
+  MessageToolChoice,
+} from "./shapes/messages-request.ts";
+export { ReplyBudget, defaultReplyLimits, type ReplyLimits } from "./reply-budget.ts";
 export {
   ToolCallAssembler,
   type AssembledCall,
-  type AssemblerOptions,
+  type ToolCallAssemblerOptions,
   type CallEvent,
-} from "./tools/assembler.ts";
+} from "./tools/tool-call-assembler.ts";
 export {
-  completeToolCalls,
-  wholeToolCalls,
+  collectToolCalls,
+  bufferToolCalls,
   type CompleteToolCall,
-  type CompleteToolCallsOptions,
+  type CollectToolCallsOptions,
   type IncompleteToolCall,
-  type WholeToolCallsOptions,
-} from "./chat-over-chat/whole-calls.ts";
-export { isComplete, mergeDelta, type GrowingToolCall } from "./tools/merge-delta.ts";
-export { toolSchemas } from "./tools/definitions.ts";
-export { noTools, type DeclaredTool, type OwnFormKind, type ToolBridge } from "./tools/bridge.ts";
-export type { ReasoningCarry, Seal, Unseal } from "./mapping/reasoning.ts";
-export { estimateRequestTokens, estimateTokens } from "./mapping/estimate-tokens.ts";
+  type BufferToolCallsOptions,
+} from "./chat-over-chat/tool-calls.ts";
+export {
+  isToolCallComplete,
+  mergeToolCallDelta,
+  type ToolCallAccumulator,
+} from "./tools/merge-tool-call-delta.ts";
+export { AllowedTools } from "./tools/allowed-tools.ts";
+export { collectToolSchemas } from "./tools/offer-tools.ts";
+export {
+  noToolTranslation,
+  type DeclaredTool,
+  type BuiltInToolKind,
+  type ToolTranslation,
+} from "./tools/tool-translation.ts";
+export type { OpaqueReasoning, SealReasoning, UnsealReasoning } from "./mapping/reasoning.ts";
+export {
+  estimateMessagesTokens,
+  estimateRequestTokens,
+  estimateTokens,
+} from "./mapping/estimate-tokens.ts";
 export type {
   ChatChunk,
   ChatChunkChoice,
@@ -103,48 +191,55 @@ export type {
   ChatCompletionChoice,
   ChatDelta,
   ChatFinishReason,
-  ChatOutput,
+  ChatStreamEvent,
   ChatReplyMessage,
-  ChatToolCall,
+  ChatReplyToolCall,
   ChatToolCallDelta,
   ErrorBody,
 } from "./shapes/chat-reply.ts";
 export type {
-  ApplyPatchCallItem,
-  CustomToolCallItem,
-  FunctionCallItem,
-  ImageGenerationCallItem,
-  ItemStatus,
-  LocalShellCallItem,
-  MessageItem,
-  MessagePart,
-  OutputItem,
-  ReasoningItem,
+  ResponseApplyPatchCall,
+  ResponseCustomToolCall,
+  ResponseFunctionToolCall,
+  ResponseImageGenerationCall,
+  ResponseItemStatus,
+  ResponseLocalShellCall,
+  ResponseOutputMessage,
+  ResponseOutputContent,
+  ResponseOutputItem,
+  ResponseReasoningItem,
   ResponseEvent,
   ResponseObject,
   ResponseStatus,
   ResponseUsage,
-  ShellCallItem,
-  ToolSearchCallItem,
+  ResponseShellCall,
+  ResponseToolSearchCall,
+  ResponseWebSearchCall,
 } from "./shapes/responses-reply.ts";
 export { decodeChatRequest } from "./decode/chat-request.ts";
 export { decodeResponsesRequest } from "./decode/responses-request.ts";
 export {
-  chatRequest,
-  type ChatRequestOptions,
-  type TranslatedRequest,
+  translateResponsesRequest,
+  type TranslateResponsesRequestOptions,
+  type TranslatedResponsesRequest,
 } from "./responses-over-chat/request.ts";
-export { effortLadder } from "./mapping/effort.ts";
-export type { Recall, RecalledReasoning } from "./responses-over-chat/reasoning-replay.ts";
+export { buildRequestEcho } from "./mapping/response-resource.ts";
+export { reasoningEfforts } from "./mapping/reasoning-effort.ts";
+export type { LookupReasoning, CachedReasoning } from "./responses-over-chat/reasoning-replay.ts";
 export {
   genericProfile,
-  isAsSent,
-  withFlags,
+  isSentUnchanged,
+  withProfileFlags,
   type LeakDialect,
-  type Profile,
+  type UpstreamProfile,
   type ReplyFlags,
-} from "./profiles.ts";
-export { profileNamed, profileNames, profiles, type ProviderName } from "./provider-profiles.ts";
+} from "./upstream-profile.ts";
+export {
+  findProviderProfile,
+  providerProfileNames,
+  providerProfiles,
+  type ProviderName,
+} from "./provider-profiles.ts";
 export type {
   ChatContent,
   ChatContentPart,
@@ -154,9 +249,9 @@ export type {
   ChatToolChoice,
 } from "./shapes/chat-request.ts";
 export type {
-  ContentPart,
-  InputItem,
+  ResponseInputContent,
+  ResponseInputItem,
   ResponsesRequest,
-  Tool,
-  ToolChoice,
+  ResponseTool,
+  ResponseToolChoice,
 } from "./shapes/responses-request.ts";

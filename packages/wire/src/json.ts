@@ -1,6 +1,6 @@
 import { findExceededJsonLimit } from "./json-limits.ts";
 
-/** JSON as it came from outside: everything has to be looked at before it is used. */
+/** Untrusted JSON: check the type of each field before use. */
 export type JsonValue = string | number | boolean | null | JsonValue[] | JsonObject;
 export type JsonObject = { [key: string]: JsonValue | undefined };
 
@@ -9,22 +9,29 @@ export function isObject(value: unknown): value is JsonObject {
 }
 
 /** Returns a string unchanged, and "" for anything else. */
-export function asText(value: unknown): string {
+export function asString(value: unknown): string {
   return typeof value === "string" ? value : "";
 }
 
-/** A string that says something, or undefined: servers send `""` and `null` where they mean "absent". */
+/** Returns a non-empty string unchanged, and undefined for anything else: servers send `""` and `null` for absent fields. */
 export function nonEmptyString(value: unknown): string | undefined {
   return typeof value === "string" && value !== "" ? value : undefined;
 }
 
-/** Ids and names of models are repeated in every event: longer ones would turn a short reply into gigabytes. */
-const longestRepeated = 1024;
+/** Returns an integer that was sent as a number or a string; undefined for anything else. */
+export function parseInteger(value: unknown): number | undefined {
+  // Number() of a blank string is 0.
+  const number = typeof value === "string" && value.trim() !== "" ? Number(value) : value;
+  return Number.isInteger(number) ? (number as number) : undefined;
+}
 
-/** An id or a name that may be repeated in every event; undefined if there is none, or if it is too long for that. */
-export function repeatableString(value: unknown): string | undefined {
+/** Ids and model names are repeated in every event: long ones would turn a short reply into gigabytes. */
+const maxRepeatedLength = 1024;
+
+/** Returns a string that is short enough to be repeated in every event, such as an id; undefined for anything else. */
+export function boundedString(value: unknown): string | undefined {
   const text = nonEmptyString(value);
-  return text === undefined || text.length > longestRepeated ? undefined : text;
+  return text === undefined || text.length > maxRepeatedLength ? undefined : text;
 }
 
 /** Returns undefined for text that is not JSON. */
@@ -36,56 +43,57 @@ export function parseJson(text: string): JsonValue | undefined {
   }
 }
 
-/** Text of up to this many characters has no more levels than JSON.stringify takes (it overflows the stack at 4,400). */
-const longestUnchecked = 4096;
+/** Text of this length cannot be nested deeper than JSON.stringify supports (it overflows the stack at 4,400 levels). */
+const maxUncheckedLength = 4096;
 
-/** The same, and undefined for JSON that could not be written again: JSON.stringify takes fewer levels than JSON.parse. */
+/** Like `parseJson`, but also returns undefined for JSON that exceeds `defaultJsonLimits`: JSON.stringify would overflow the stack. */
 export function parseLimitedJson(text: string): JsonValue | undefined {
-  if (text.length > longestUnchecked && findExceededJsonLimit(text) !== undefined) return undefined;
+  if (text.length > maxUncheckedLength && findExceededJsonLimit(text) !== undefined)
+    return undefined;
   return parseJson(text);
 }
 
-/** Deeper values count as different: nobody writes them, and each level takes stack. */
-const deepestCompared = 300;
+/** Deeper values count as different, to limit recursion. */
+const maxComparedDepth = 300;
 
-/** True if two JSON values are equal, whatever the order of their properties. Stops at the first difference. */
+/** True if two JSON values are equal, in any order of their properties. Stops at the first difference. */
 export function isDeepEqual(a: unknown, b: unknown, depth = 0): boolean {
   if (a === b) return true;
   if (typeof a !== "object" || typeof b !== "object" || a === null || b === null) return false;
-  if (depth > deepestCompared) return false;
+  if (depth > maxComparedDepth) return false;
   if (Array.isArray(a) || Array.isArray(b)) {
     if (!Array.isArray(a) || !Array.isArray(b) || a.length !== b.length) return false;
-    for (let at = 0; at < a.length; at += 1)
-      if (!isDeepEqual(a[at], b[at], depth + 1)) return false;
+    for (let index = 0; index < a.length; index += 1)
+      if (!isDeepEqual(a[index], b[index], depth + 1)) return false;
     return true;
   }
-  const [one, other] = [a as JsonObject, b as JsonObject];
-  let missing = 0;
-  // Counted in place: lists of keys took most of the time of a delta with a call.
-  for (const key in other) if (other[key] !== undefined) missing += 1;
-  for (const key in one) {
-    const value = one[key];
+  const [left, right] = [a as JsonObject, b as JsonObject];
+  let unmatchedCount = 0;
+  // Not with Object.keys, whose arrays took most of the time per tool-call delta.
+  for (const key in right) if (right[key] !== undefined) unmatchedCount += 1;
+  for (const key in left) {
+    const value = left[key];
     if (value === undefined) continue;
-    if (!Object.hasOwn(other, key) || !isDeepEqual(value, other[key], depth + 1)) return false;
-    missing -= 1;
+    if (!Object.hasOwn(right, key) || !isDeepEqual(value, right[key], depth + 1)) return false;
+    unmatchedCount -= 1;
   }
-  return missing === 0;
+  return unmatchedCount === 0;
 }
 
-/** True if the strings, names and values of a JSON value have more than `length` characters. Stops there. */
-export function isLongerThan(value: unknown, length: number): boolean {
-  const open: unknown[] = [value];
-  let counted = 0;
-  while (open.length > 0) {
-    const next = open.pop();
-    counted += typeof next === "string" ? next.length : 1;
-    if (typeof next === "object" && next !== null)
-      for (const name in next) {
-        counted += name.length;
-        if (counted + open.length > length) return true;
-        open.push((next as JsonObject)[name]);
+/** True if the strings and property names of a JSON value have more than `length` characters; other values count one each. */
+export function isJsonLongerThan(value: unknown, length: number): boolean {
+  const stack: unknown[] = [value];
+  let size = 0;
+  while (stack.length > 0) {
+    const current = stack.pop();
+    size += typeof current === "string" ? current.length : 1;
+    if (typeof current === "object" && current !== null)
+      for (const name in current) {
+        size += name.length;
+        if (size + stack.length > length) return true;
+        stack.push((current as JsonObject)[name]);
       }
-    if (counted > length) return true;
+    if (size > length) return true;
   }
   return false;
 }

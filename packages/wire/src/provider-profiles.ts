@@ -1,12 +1,17 @@
-import { commonParameters, genericProfile, withFlags, type Profile } from "./profiles.ts";
+import {
+  commonParameters,
+  genericProfile,
+  withProfileFlags,
+  type UpstreamProfile,
+} from "./upstream-profile.ts";
 
 /**
- * The flags in which each provider differs from the generic profile, and where that was seen. A profile is for what
- * its provider serves by default; where two of its models contradict each other, what both take.
+ * The flags in which each provider differs from the generic profile, with their sources. A profile describes the provider's
+ * default models; if two of them disagree, it has the values that both accept.
  */
-export const profiles = {
-  // The request types of OpenAI's SDK 7.53; custom tools: recording openai-gpt-5-tool. max_tokens is refused by o-series
-  // and GPT-5. Its models write no think tags: what looks like one is meant as text.
+export const providerProfiles = {
+  // The request types of OpenAI's SDK 7.53; custom tools: recording openai-gpt-5-tool. o-series and GPT-5 models reject
+  // max_tokens. OpenAI's models write no think tags, so text that looks like one stays text.
   openai: {
     developerRole: "developer",
     customTools: "native",
@@ -18,7 +23,9 @@ export const profiles = {
       "metadata",
       "modalities",
       "prediction",
+      "prompt_cache_breakpoint",
       "prompt_cache_key",
+      "prompt_cache_options",
       "prompt_cache_retention",
       "safety_identifier",
       "service_tier",
@@ -33,7 +40,8 @@ export const profiles = {
   // Azure "OpenAI reasoning models": max_completion_tokens, a system message counts as a developer message.
   azure: { maxTokensParameter: "max_completion_tokens" },
 
-  // DeepSeek "Thinking Mode": after a call, reasoning_content of all turns or 400; temperature and penalties do nothing.
+  // DeepSeek "Thinking Mode": after a tool call, a request without the reasoning_content of all turns returns 400; temperature
+  // and penalties are ignored.
   // DeepSeek-V3 issue 1376: no forced tool_choice. litellm 31466: no json_schema. pi issue 1048: no developer.
   deepseek: {
     reasoningField: "reasoning_content",
@@ -43,7 +51,7 @@ export const profiles = {
     responseFormat: "json_object",
   },
 
-  // Z.ai "Thinking Mode": thinking goes back with the results, of all turns on the coding endpoint. hindsight issue 4246:
+  // Z.ai "Thinking Mode": thinking is sent back with tool results, on the coding endpoint for all turns. hindsight issue 4246:
   // "Tool choice must be auto". AgentScope "GLM": no penalties. GLM-5.3: low, high and max (mistral-vibe issue 1117).
   glm: {
     reasoningField: "reasoning_content",
@@ -55,25 +63,28 @@ export const profiles = {
   },
 
   // Model Studio "Deep thinking": most thinking models only stream. eino issue 994: no forced tool_choice while thinking.
-  // Instructor "Qwen": json_schema on the newest models only. Qwen issue 956: the system message is the first.
+  // Instructor "Qwen": json_schema on the newest models only. Qwen issue 956: the system message must be first. Model Studio
+  // "Context cache": cache_control on content parts.
   qwen: {
-    laterSystem: "hoist",
+    lateSystemMessages: "hoist",
+    cacheControl: true,
     reasoningField: "reasoning_content",
     toolChoice: "unforced",
     responseFormat: "json_object",
     alwaysStream: true,
   },
 
-  // Kimi "Thinking models", "Migrating from OpenAI": sampling is fixed, temperature 1 or 400; max_completion_tokens.
-  // openai-agents 2669: calls without reasoning_content are refused; inspect_ai 5152: no forced tool_choice while thinking;
-  // openhanako 2092: effort medium is refused (K3: low, high, max; K2: low, medium, high). Ids and schemas: RQ-ID-KIMI,
-  // RQ-SCHEMA-MOONSHOT. K2.6 keeps earlier thinking only with {"thinking":{"keep":"all"}}, which K3 refuses: not set here.
+  // Kimi "Thinking models", "Migrating from OpenAI": sampling is fixed, temperatures other than 1 return 400;
+  // max_completion_tokens.
+  // openai-agents 2669: calls without reasoning_content are rejected; inspect_ai 5152: no forced tool_choice while thinking;
+  // openhanako 2092: effort medium is rejected (K3: low, high, max; K2: low, medium, high). Ids and schemas: RQ-ID-KIMI,
+  // RQ-SCHEMA-MOONSHOT. K2.6 reads earlier thinking only with {"thinking":{"keep":"all"}}, which K3 rejects: not set here.
   kimi: {
     reasoningField: "reasoning_content",
     reasoningRange: "all",
     reasoningRequired: true,
     callIds: "functions-name-index",
-    schemaFlavour: "moonshot",
+    schemaDialect: "moonshot",
     toolChoice: "unforced",
     responseFormat: "json_object",
     maxTokensParameter: "max_completion_tokens",
@@ -81,10 +92,11 @@ export const profiles = {
     droppedParameters: ["temperature", "top_p", "frequency_penalty", "presence_penalty"],
   },
 
-  // MiniMax "OpenAI API": thinking stands as <think> in the content and has to come back so. MiniMax-M2 issue 51: one
-  // system message. MiniMax-M2.5 issue 4: no response_format. AgentScope "MiniMax": the rest; aimee 761: strict on fields.
+  // MiniMax "OpenAI API": thinking is sent as <think> in the content and must be sent back in this form. MiniMax-M2 issue 51: one
+  // system message. MiniMax-M2.5 issue 4: no response_format. AgentScope "MiniMax": the other flags; aimee 761: unknown
+  // fields are rejected.
   minimax: {
-    laterSystem: "hoist",
+    lateSystemMessages: "hoist",
     reasoningField: "think-tags",
     reasoningRange: "all",
     toolChoice: "auto",
@@ -99,11 +111,11 @@ export const profiles = {
     ],
   },
 
-  // Mistral API reference: random_seed, no logprobs. litellm 17761: no user after tool (3230). SurfSense 287: system in
-  // front. anon-kode 53: no stream_options; usage comes unasked. crush 1590: no reasoning_content. mistral-common 324:
-  // content null. SmartHopper 647: effort none or high. Ids: RQ-ID-MISTRAL.
+  // Mistral API reference: random_seed, no logprobs. litellm 17761: no user message after a tool message (error 3230).
+  // SurfSense 287: system message first. anon-kode 53: no stream_options; usage is always sent. crush 1590: no
+  // reasoning_content. mistral-common 324: content null. SmartHopper 647: effort none or high. Ids: RQ-ID-MISTRAL.
   mistral: {
-    laterSystem: "hoist",
+    lateSystemMessages: "hoist",
     userAfterTool: false,
     emptyContent: "empty",
     callIds: "nine-alphanumerics",
@@ -112,7 +124,7 @@ export const profiles = {
     droppedParameters: ["seed", "logprobs", "top_logprobs"],
   },
 
-  // Groq "OpenAI Compatibility": logprobs are 400. vercel/ai 16540: no JSON mode beside tools. jan 8136: no
+  // Groq "OpenAI Compatibility": logprobs return 400. vercel/ai 16540: no JSON mode together with tools. jan 8136: no
   // reasoning_content; vercel/ai 8057: `reasoning` only for some models, so none is sent. Efforts: Groq "Reasoning".
   groq: {
     responseFormat: "without-tools",
@@ -120,16 +132,17 @@ export const profiles = {
     droppedParameters: ["logprobs", "top_logprobs"],
   },
 
-  // xAI "Reasoning": its models refuse both penalties and stop; NativeTavern 83: all Grok models do. Efforts: of all
-  // models that take one.
+  // xAI "Reasoning": its reasoning models reject both penalties and stop; NativeTavern 83: all Grok models do. Efforts: those
+  // of all models that support the parameter.
   xai: {
     efforts: ["low", "medium", "high"],
     droppedParameters: ["frequency_penalty", "presence_penalty", "stop"],
   },
 
-  // OpenRouter "Reasoning Tokens": reasoning_details come back whole. "API Reference": how it routes is asked for in fields
-  // of its own.
+  // OpenRouter "Reasoning Tokens": reasoning_details must be sent back in full. "API Reference": its routing parameters. "Prompt
+  // Caching": cache_control on content parts, converted for OpenAI's models.
   openrouter: {
+    cacheControl: true,
     reasoningField: "reasoning_details",
     reasoningRange: "all",
     parameters: [
@@ -143,14 +156,14 @@ export const profiles = {
     ],
   },
 
-  // Together "Reasoning": replies have `reasoning`, efforts are these three.
+  // Together "Reasoning": replies have `reasoning`; three efforts.
   together: { efforts: ["low", "medium", "high"] },
 
-  // Fireworks "Reasoning": reasoning_content of earlier messages is read. One system message in front: RQ-SYSTEM-FIRST.
-  fireworks: { laterSystem: "hoist", reasoningField: "reasoning_content" },
+  // Fireworks "Reasoning": reasoning_content of earlier messages is read. One system message, first: RQ-SYSTEM-FIRST.
+  fireworks: { lateSystemMessages: "hoist", reasoningField: "reasoning_content" },
 
-  // Cerebras "OpenAI Compatibility": the penalties are 400. qwen-code 11045: takes `reasoning` back, refuses
-  // reasoning_content. max_completion_tokens and efforts: its SDK's types.
+  // Cerebras "OpenAI Compatibility": the penalties return 400. qwen-code 11045: accepts `reasoning` in the history, rejects
+  // reasoning_content. max_completion_tokens and efforts: the types of its SDK.
   cerebras: {
     reasoningField: "reasoning",
     maxTokensParameter: "max_completion_tokens",
@@ -158,33 +171,33 @@ export const profiles = {
     droppedParameters: ["frequency_penalty", "presence_penalty"],
   },
 
-  // ChatterUI 227, page-assist 418: Gemini's compatible endpoint knows no penalties and no seed. DeepTutor 809: Gemini 3
-  // refuses effort none. Signatures of calls come back by themselves (`extra_content`).
+  // ChatterUI 227, page-assist 418: Gemini's compatible endpoint supports no penalties and no seed. DeepTutor 809: Gemini 3
+  // rejects effort none. Thought signatures of calls need no flag: `extra_content` is always sent back.
   gemini: {
     efforts: ["minimal", "low", "medium", "high"],
     droppedParameters: ["frequency_penalty", "presence_penalty", "seed"],
   },
 
-  // vllm pull request 33402: `reasoning`, no longer reasoning_content. Templates of Qwen3.5 and later: RQ-SYSTEM-FIRST.
+  // vllm pull request 33402: `reasoning` replaces reasoning_content. Templates of Qwen3.5 and later: RQ-SYSTEM-FIRST.
   // Calls that its parsers missed: quirks TC-LEAK-HERMES and TC-LEAK-QWEN-XML.
   vllm: {
-    laterSystem: "hoist",
+    lateSystemMessages: "hoist",
     reasoningField: "reasoning",
     leakedCalls: ["hermes", "qwen-xml"],
   },
 
-  // SGLang "Reasoning Parser": the names of DeepSeek's API. The same templates as vLLM.
+  // SGLang "Reasoning Parser": the field names of DeepSeek's API. The same templates as vLLM.
   // Calls that its parser missed: quirk TC-LEAK-KIMI.
   sglang: {
-    laterSystem: "hoist",
+    lateSystemMessages: "hoist",
     reasoningField: "reasoning_content",
     leakedCalls: ["hermes", "qwen-xml", "kimi"],
   },
 
-  // llama.cpp issue 20733: system in front; pull request 16934: reasoning_content is read; issue 26535: a named
-  // tool_choice counts as auto.
+  // llama.cpp issue 20733: system message first; pull request 16934: reasoning_content is read; issue 26535: a named
+  // tool_choice is treated as auto.
   "llama.cpp": {
-    laterSystem: "hoist",
+    lateSystemMessages: "hoist",
     reasoningField: "reasoning_content",
     toolChoice: "strings",
   },
@@ -196,22 +209,22 @@ export const profiles = {
     efforts: ["none", "low", "medium", "high"],
   },
 
-  // lmstudio-bug-tracker 189: json_schema, never json_object. linguito 21: tool_choice is a string. Reasoning:
+  // lmstudio-bug-tracker 189: json_schema, never json_object. linguito 21: tool_choice must be a string. Reasoning:
   // RQ-REASONING-FIELD. lmstudio-copilot-provider 35: four efforts. It runs the same templates as llama.cpp.
   "lm-studio": {
-    laterSystem: "hoist",
+    lateSystemMessages: "hoist",
     reasoningField: "reasoning_content",
     toolChoice: "strings",
     responseFormat: "json_schema",
     efforts: ["none", "low", "medium", "high"],
     leakedCalls: ["hermes", "qwen-xml"],
   },
-} as const satisfies Record<string, Partial<Omit<Profile, "name">>>;
+} as const satisfies Record<string, Partial<Omit<UpstreamProfile, "name">>>;
 
-export type ProviderName = keyof typeof profiles;
+export type ProviderName = keyof typeof providerProfiles;
 
-/** What people call them otherwise. */
-const aliases: Record<string, ProviderName | "generic"> = {
+/** Other common names of providers. */
+const providerAliases: Record<string, ProviderName | "generic"> = {
   default: "generic",
   "azure-openai": "azure",
   zai: "glm",
@@ -239,22 +252,31 @@ const aliases: Record<string, ProviderName | "generic"> = {
   lmstudio: "lm-studio",
 };
 
-/** The names that `profileNamed` knows, without aliases. */
-export const profileNames: readonly string[] = ["generic", ...Object.keys(profiles)];
+/** Names for `findProviderProfile`, without aliases. */
+export const providerProfileNames: readonly string[] = [
+  "generic",
+  ...Object.keys(providerProfiles),
+];
 
-/** The profile of a provider by its name, however it is written; undefined for one that nobody wrote down. */
-export function profileNamed(name: string): Profile | undefined {
-  const written = name
+/** Returns the profile of a provider by name or alias (case, spaces and `_` do not matter). Undefined for an unknown name. */
+export function findProviderProfile(name: string): UpstreamProfile | undefined {
+  const normalizedName = name
     .trim()
     .toLowerCase()
     .replaceAll(/[\s_]+/g, "-");
-  const known = Object.hasOwn(aliases, written) ? aliases[written] : written;
-  if (known === genericProfile.name) return genericProfile;
-  return isProvider(known)
-    ? withFlags(genericProfile, { name: known, chatRequests: "adapted", ...profiles[known] })
+  const resolvedName = Object.hasOwn(providerAliases, normalizedName)
+    ? providerAliases[normalizedName]
+    : normalizedName;
+  if (resolvedName === genericProfile.name) return genericProfile;
+  return isProviderName(resolvedName)
+    ? withProfileFlags(genericProfile, {
+        name: resolvedName,
+        chatRequests: "adapted",
+        ...providerProfiles[resolvedName],
+      })
     : undefined;
 }
 
-function isProvider(name: string | undefined): name is ProviderName {
-  return name !== undefined && Object.hasOwn(profiles, name);
+function isProviderName(name: string | undefined): name is ProviderName {
+  return name !== undefined && Object.hasOwn(providerProfiles, name);
 }

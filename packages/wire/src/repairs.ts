@@ -1,10 +1,10 @@
-/** What can be mended. One word per kind, so that a gateway can count and show them. */
+/** Kinds of repairs, for counters, logs and the user interface. */
 export type RepairCode =
   // the body of a reply
   | "event_not_json"
   | "event_spliced"
-  | "whole_reply_for_stream"
-  | "stream_for_whole_reply"
+  | "complete_reply_for_stream"
+  | "stream_for_complete_reply"
   | "last_event_unterminated"
   // envelope
   | "envelope_completed"
@@ -14,15 +14,17 @@ export type RepairCode =
   | "deltas_differ"
   | "event_dropped"
   | "event_completed"
+  | "response_completed"
   // text and reasoning
   | "content_parts_flattened"
   | "content_not_text"
   | "reasoning_tags_split"
   | "reasoning_repeated"
   | "reasoning_ignored"
-  | "carry_lost"
+  | "opaque_reasoning_lost"
+  | "content_dropped"
   // tool calls
-  | "call_id_minted"
+  | "call_id_generated"
   | "call_id_changed"
   | "call_name_joined"
   | "call_name_ignored"
@@ -39,9 +41,9 @@ export type RepairCode =
   | "arguments_split"
   | "arguments_object"
   | "arguments_tail_dropped"
-  | "arguments_not_whole"
+  | "arguments_incomplete"
   | "custom_input_unwrapped"
-  // the end
+  // end of the reply
   | "finish_corrected"
   | "finish_unknown"
   | "finish_repeated"
@@ -64,26 +66,35 @@ export type RepairCode =
 
 export interface Repair {
   code: RepairCode;
-  /** The choice it happened in; 0 for what concerns the whole reply or the request. */
+  /** Index of the Chat choice; 0 for repairs of the complete reply or of the request. */
   choice: number;
-  /** The provider's own words, where there are any, or the place in the request. */
+  /** An excerpt of the upstream's data, or the path in the request. At most 200 characters; may be empty. */
   detail: string;
 }
 
-/** A stream of a million mended chunks must not become a million records: the counts go on, the list stops. */
-const listed = 64;
-const detailLength = 200;
+/** Further repairs are only counted: a stream may have a million repaired chunks. */
+const maxListedRepairs = 64;
+const maxDetailLength = 200;
 
 export class Repairs {
   readonly list: Repair[] = [];
   readonly counts = new Map<RepairCode, number>();
-  /** How many there were of all codes. */
+  /** Number of repairs of all codes. */
   total = 0;
+
+  /** Adds the repairs of a further step, after those of this one. */
+  merge(later: Repairs): this {
+    this.list.push(...later.list.slice(0, maxListedRepairs - this.list.length));
+    for (const [code, count] of later.counts)
+      this.counts.set(code, (this.counts.get(code) ?? 0) + count);
+    this.total += later.total;
+    return this;
+  }
 
   add(code: RepairCode, detail: string, choice = 0): void {
     this.total += 1;
     this.counts.set(code, (this.counts.get(code) ?? 0) + 1);
-    if (this.list.length < listed)
-      this.list.push({ code, choice, detail: detail.slice(0, detailLength) });
+    if (this.list.length < maxListedRepairs)
+      this.list.push({ code, choice, detail: detail.slice(0, maxDetailLength) });
   }
 }

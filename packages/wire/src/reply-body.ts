@@ -6,161 +6,174 @@ import {
   findExceededJsonLimit,
   type JsonLimits,
 } from "./json-limits.ts";
-import { empty, type StreamEnd, type StreamMachine } from "./machine.ts";
-import { RelayedBytes } from "./relayed-bytes.ts";
+import { clearArray, type StreamEndReason, type StreamMachine } from "./stream-machine.ts";
+import { PassthroughBytes } from "./passthrough-bytes.ts";
 import type { Repairs } from "./repairs.ts";
-import { SseDecoder, type SseEvent, type Utf8Decoder } from "./sse/decoder.ts";
+import { SseDecoder, type SseEvent, type StreamingTextDecoder } from "./sse/decoder.ts";
 
 export interface ReplyBodyOptions<Input = never> {
   repairs: Repairs;
   /**
-   * Removes what must not leave the process from everything but the model's output: text, reasoning and arguments are not
-   * shown to it again once it has seen the event that they are a part of. Returns the same object if it holds nothing of
-   * the kind. Default: nothing is removed.
+   * Removes secrets from each upstream event before it is translated. Must return the same object if it changes nothing.
+   * Text, reasoning and arguments that are buffered and emitted later are not passed to it a second time. Default: no
+   * redaction.
    */
   redact?: (input: Input) => Input;
-  /** Needed when bytes are pushed: `new TextDecoder()`. */
-  utf8?: Utf8Decoder;
-  /** What was asked for. Whatever comes is read; coming as the other is counted as a repair. */
-  expect?: "stream" | "whole";
-  /** How many characters one event, or a whole reply, may have; past it `push` throws, and nothing more is read. */
+  /** Required if bytes are pushed: `new TextDecoder()`. */
+  utf8?: StreamingTextDecoder;
+  /** The kind of reply that was requested: a stream (default) or one JSON object. The other kind is accepted with a repair. */
+  expect?: "stream" | "complete";
+  /**
+   * Limit in characters on one event or a JSON reply; default 16 Mi. If it is exceeded, `push` throws and further input is
+   * ignored.
+   */
   maxLength?: number;
-  /** What the JSON of one event, or of a whole reply, may hold; past it `push` or `end` throws. */
+  /** Limits on the JSON of an event or reply; default `defaultJsonLimits`. If one is exceeded, `push` or `end` throws. */
   jsonLimits?: JsonLimits;
-  /** Whether bytes that need no mending are to be had as they came: see `relayed`. */
-  relay?: boolean;
+  /** Makes the bytes of unchanged events available as `passthroughBytes`. Default false. */
+  passthrough?: boolean;
 }
 
-/** How one wire reads its events, and a reply that came whole. */
-export interface ReplyReader<Input> {
+/** Reads the events and the JSON replies of one wire. */
+export interface ReplyBodyHandler<Input> {
   /**
-   * Answers whether what it put out says the same as the event, to every client that could read the event. What it puts
-   * out is redacted already; of the other methods that is not expected.
+   * Returns true if clients may receive the bytes of the event instead of the output. Redacts its own output; `ReplyBody`
+   * redacts the output of the other methods.
    */
-  event(event: SseEvent, out: Input[]): boolean;
-  whole(reply: JsonObject, out: Input[]): void;
-  /** A body that is no reply at all: a proxy's page, half a JSON object. */
-  error(error: { message: string }, out: Input[]): void;
-  /** The stream has ended: what is owed for events that could not be read. */
-  end?(out: Input[]): void;
+  onEvent(event: SseEvent, out: Input[]): boolean;
+  onCompleteReply(reply: JsonObject, out: Input[]): void;
+  /** Called for a body that is not a reply, such as a proxy's error page or truncated JSON. */
+  onError(error: { message: string }, out: Input[]): void;
+  /** Called at the end of an event stream, for example to report text that could not be parsed. */
+  onEnd?(out: Input[]): void;
 }
 
 const lastAscii = 0x7f;
+const questionMark = 0x3f;
+/** In characters. */
 const defaultMaxLength = 16 * 1024 * 1024;
 /**
- * Events of up to this many characters are parsed without a count: they have at most half as many levels, which
- * JSON.stringify takes (it overflows the stack at about 4,400), and parsing them takes no time.
+ * Events of up to this many characters are parsed without checking the limits: they cannot be nested deeper than
+ * JSON.stringify supports (it overflows the stack at about 4,400 levels), and parsing them takes no measurable time.
  */
-const longestUncounted = 4096;
+const maxUncheckedLength = 4096;
 
-/** How much of a body that cannot be read is quoted. Callers that hold secrets redact it and cut it further. */
-const quotedLength = 16_384;
+/** Limit in characters on the excerpt of an unreadable body. Callers redact it and truncate it further. */
+const maxQuotedLength = 16_384;
 
-/** How a body begins that may turn out to be no stream of events. */
-interface Opening {
-  /** Quoted if it is none. */
+/** The start of a body, for the error message if the body turns out not to be an event stream. */
+interface BodyStart {
+  /** The text of the first read. */
   text: string;
-  /** Its first characters, however the bytes were cut, with `?` for what is not ASCII. */
-  start: string;
+  /** The first characters of the body, from several reads if necessary, with `?` for non-ASCII bytes. */
+  ascii: string;
 }
 
-/** Enough for a comment before the first tag of a web page. */
-const startLength = 512;
-const webPage = /^(?:\s|<!--(?:(?!-->).)*-->|<\?xml[^>]*>)*<(?:!doctype\s+html|html|head|body)\b/is;
+/** In characters. Enough for a comment before the first tag of a web page. */
+const maxAsciiStartLength = 512;
+const webPagePattern =
+  /^(?:\s|<!--(?:(?!-->).)*-->|<\?xml[^>]*>)*<(?:!doctype\s+html|html|head|body)\b/is;
 
-type State =
-  | { reading: "blanks" }
-  /** `opening`: how the body begins, until an event shows that it is one. */
-  | { reading: "events"; decoder: SseDecoder; opening: Opening | undefined }
-  | { reading: "json"; text: string }
-  | { reading: "nothing" };
+type ReplyBodyState =
+  | { kind: "start" }
+  /** `start` is undefined after the first event. */
+  | { kind: "events"; decoder: SseDecoder; start: BodyStart | undefined }
+  | { kind: "json"; text: string }
+  /** A limit was exceeded: further input is ignored. */
+  | { kind: "failed" };
 
 /**
- * The body of an upstream's reply: a stream of events, or one JSON object, whichever was asked for and whatever the
- * content type says.
+ * Reads the body of an upstream's reply: an event stream or one JSON object. It detects the kind from the first characters,
+ * because some servers send the wrong kind or a wrong content type.
  */
 export class ReplyBody<Input> implements StreamMachine<string | Uint8Array, Input> {
   readonly #options: ReplyBodyOptions<Input>;
-  readonly #reader: ReplyReader<Input>;
+  readonly #handler: ReplyBodyHandler<Input>;
   readonly #events: SseEvent[] = [];
-  #state: State = { reading: "blanks" };
-  readonly #relayed: RelayedBytes | undefined;
+  #state: ReplyBodyState = { kind: "start" };
+  readonly #passthrough: PassthroughBytes | undefined;
 
-  constructor(options: ReplyBodyOptions<Input>, reader: ReplyReader<Input>) {
+  constructor(options: ReplyBodyOptions<Input>, handler: ReplyBodyHandler<Input>) {
     this.#options = options;
-    this.#reader = reader;
-    if (options.relay === true) this.#relayed = new RelayedBytes();
+    this.#handler = handler;
+    if (options.passthrough === true) this.#passthrough = new PassthroughBytes();
   }
 
   /**
-   * The bytes that say what came out of the last push, where `relay` was asked for: they may go to a client of the same
-   * wire in its place, if the translator put out the very same objects. Never with lines that a client must not get,
-   * such as `id:`, and never with events that were mended or dropped.
+   * The upstream's bytes for the output of the last `push`, if the `passthrough` option is set. They may be sent to a client
+   * that uses the same wire if the translator emitted exactly the same objects. Undefined if the read had lines that must not be
+   * forwarded, such as `id:`, or events that were repaired or dropped.
    */
-  get relayed(): Uint8Array | undefined {
-    return this.#relayed?.events;
+  get passthroughBytes(): Uint8Array | undefined {
+    return this.#passthrough?.eventBytes;
   }
 
-  /** Whether `relayed` was asked for. */
-  get relays(): boolean {
-    return this.#relayed !== undefined;
+  /** True if the `passthrough` option is set. */
+  get isPassthroughEnabled(): boolean {
+    return this.#passthrough !== undefined;
   }
 
   push(chunk: string | Uint8Array, out: Input[]): void {
-    if (this.#state.reading === "events") {
-      const { decoder, opening } = this.#state;
-      if (opening !== undefined) opening.start = started(opening.start, chunk);
-      const { otherLines, comments } = decoder;
+    if (this.#state.kind === "events") {
+      const { decoder, start } = this.#state;
+      if (start !== undefined) start.ascii = appendAsciiStart(start.ascii, chunk);
+      const { otherLineCount, commentCount } = decoder;
       decoder.push(chunk, this.#events);
-      const same = this.#readEvents(out);
-      const plain = same && decoder.otherLines === otherLines;
-      this.#relayed?.push(chunk, plain, decoder.comments !== comments);
+      const isUnchanged = this.#readEvents(out);
+      const isUnmodified = isUnchanged && decoder.otherLineCount === otherLineCount;
+      this.#passthrough?.push(chunk, isUnmodified, decoder.commentCount !== commentCount);
       return;
     }
-    if (this.#state.reading === "nothing") return;
+    if (this.#state.kind === "failed") return;
     const text = typeof chunk === "string" ? chunk : this.#decode(chunk);
-    if (this.#state.reading === "json") return this.#keepJson(this.#state.text + text);
-    const first = text.trimStart();
-    if (first === "") return;
-    if (first.startsWith("{") || first.startsWith("[")) return this.#keepJson(first);
-    if (this.#options.expect === "whole") this.#options.repairs.add("stream_for_whole_reply", "");
+    if (this.#state.kind === "json") return this.#bufferJson(this.#state.text + text);
+    const trimmedText = text.trimStart();
+    if (trimmedText === "") return;
+    if (trimmedText.startsWith("{") || trimmedText.startsWith("["))
+      return this.#bufferJson(trimmedText);
+    if (this.#options.expect === "complete")
+      this.#options.repairs.add("stream_for_complete_reply", "");
     const { utf8, maxLength } = this.#options;
     const decoder = new SseDecoder({
       ...(utf8 === undefined ? {} : { utf8 }),
       maxEventLength: maxLength ?? defaultMaxLength,
     });
     this.#state = {
-      reading: "events",
+      kind: "events",
       decoder,
-      opening: { text: first.slice(0, quotedLength), start: started("", first) },
+      start: {
+        text: trimmedText.slice(0, maxQuotedLength),
+        ascii: appendAsciiStart("", trimmedText),
+      },
     };
-    // `utf8` may hold half a character by now; as it goes on with the same one, nothing is lost.
+    // `utf8` may hold an incomplete character; the SSE decoder continues with the same `utf8`.
     decoder.push(text, this.#events);
-    const same = this.#readEvents(out);
-    // Blanks, a byte order mark, half a character: what the first text has lost, the bytes still have.
-    const untouched = first === text && typeof chunk !== "string" && (chunk[0] ?? 0) <= lastAscii;
-    const plain = same && untouched && decoder.otherLines === 0;
-    this.#relayed?.push(chunk, plain, decoder.comments > 0);
+    const isUnchanged = this.#readEvents(out);
+    // The bytes may contain white space, a byte order mark or part of a character that is missing in the text.
+    const isTextUnchanged =
+      trimmedText === text && typeof chunk !== "string" && (chunk[0] ?? 0) <= lastAscii;
+    const isUnmodified = isUnchanged && isTextUnchanged && decoder.otherLineCount === 0;
+    this.#passthrough?.push(chunk, isUnmodified, decoder.commentCount > 0);
   }
 
-  end(how: StreamEnd, out: Input[]): void {
-    const before = out.length;
-    this.#end(how, out);
-    this.#redactFrom(before, out);
+  end(reason: StreamEndReason, out: Input[]): void {
+    const start = out.length;
+    this.#end(reason, out);
+    this.#redactFrom(start, out);
   }
 
-  #end(how: StreamEnd, out: Input[]): void {
-    switch (this.#state.reading) {
-      case "blanks":
-      case "nothing":
+  #end(reason: StreamEndReason, out: Input[]): void {
+    switch (this.#state.kind) {
+      case "start":
+      case "failed":
         return;
       case "events":
-        this.#state.decoder.end(how, this.#events);
+        this.#state.decoder.end(reason, this.#events);
         this.#readEvents(out);
-        if (this.#state.opening !== undefined) {
-          const { text, start } = this.#state.opening;
-          this.#unreadable(text, out, start);
-        } else this.#reader.end?.(out);
+        if (this.#state.start !== undefined) {
+          const { text, ascii } = this.#state.start;
+          this.#emitUnreadable(text, out, ascii);
+        } else this.#handler.onEnd?.(out);
         return;
       case "json":
         return this.#readJson(this.#state.text, out);
@@ -168,10 +181,11 @@ export class ReplyBody<Input> implements StreamMachine<string | Uint8Array, Inpu
     }
   }
 
-  #redactFrom(before: number, out: Input[]): void {
+  #redactFrom(start: number, out: Input[]): void {
     const { redact } = this.#options;
     if (redact === undefined) return;
-    for (let at = before; at < out.length; at += 1) out[at] = redact(out[at] as Input);
+    for (let index = start; index < out.length; index += 1)
+      out[index] = redact(out[index] as Input);
   }
 
   #decode(bytes: Uint8Array): string {
@@ -179,84 +193,85 @@ export class ReplyBody<Input> implements StreamMachine<string | Uint8Array, Inpu
     if (utf8 === undefined)
       throw new WireError(
         "no_text_decoder",
-        "bytes need a text decoder: { utf8: new TextDecoder() }",
+        "pushing bytes requires the option utf8: new TextDecoder()",
       );
     return utf8.decode(bytes, { stream: true });
   }
 
-  /** Answers whether what came out says the same as what went in. */
+  /** Returns true if clients may receive the bytes of the events instead of the output. */
   #readEvents(out: Input[]): boolean {
     if (this.#events.length === 0) return true;
-    if (this.#state.reading === "events") this.#state.opening = undefined;
-    let same = true;
+    if (this.#state.kind === "events") this.#state.start = undefined;
+    let isUnchanged = true;
     for (const event of this.#events) {
-      if (event.data.length > longestUncounted)
-        this.#checkJson(event.data, "an event of the upstream");
+      if (event.data.length > maxUncheckedLength)
+        this.#assertJsonWithinLimits(event.data, "an event of the upstream's reply");
       if (!event.terminated) this.#options.repairs.add("last_event_unterminated", event.data);
-      if (!this.#reader.event(event, out)) same = false;
+      if (!this.#handler.onEvent(event, out)) isUnchanged = false;
     }
-    empty(this.#events);
-    return same;
+    clearArray(this.#events);
+    return isUnchanged;
   }
 
-  #keepJson(text: string): void {
+  #bufferJson(text: string): void {
     const limit = this.#options.maxLength ?? defaultMaxLength;
     if (text.length > limit) {
-      this.#state = { reading: "nothing" };
+      this.#state = { kind: "failed" };
       throw new WireError(
         "event_too_large",
-        `the reply has more than ${limit} characters, which is the limit`,
+        `the upstream's reply exceeds the limit of ${limit} characters`,
       );
     }
-    this.#state = { reading: "json", text };
+    this.#state = { kind: "json", text };
   }
 
-  #checkJson(text: string, what: string): void {
+  #assertJsonWithinLimits(text: string, subject: string): void {
     const limits = this.#options.jsonLimits ?? defaultJsonLimits;
     const exceeded = findExceededJsonLimit(text, limits);
     if (exceeded === undefined) return;
-    this.#state = { reading: "nothing" };
-    empty(this.#events);
-    throw new WireError(
-      "reply_too_large",
-      `${what} ${describeJsonLimit(exceeded, limits)}, which is the limit`,
-    );
+    this.#state = { kind: "failed" };
+    clearArray(this.#events);
+    throw new WireError("reply_too_large", `${subject} ${describeJsonLimit(exceeded, limits)}`);
   }
 
   #readJson(text: string, out: Input[]): void {
-    if (text.length > longestUncounted) this.#checkJson(text, "the upstream's reply");
+    if (text.length > maxUncheckedLength)
+      this.#assertJsonWithinLimits(text, "the upstream's reply");
     const parsed = parseJson(text);
     // Google's compatible endpoint wraps its errors in an array.
     const reply = Array.isArray(parsed) ? parsed[0] : parsed;
-    if (!isObject(reply)) return this.#unreadable(text, out);
-    if (this.#options.expect !== "whole") this.#options.repairs.add("whole_reply_for_stream", "");
-    this.#reader.whole(reply, out);
+    if (!isObject(reply)) return this.#emitUnreadable(text, out);
+    if (this.#options.expect !== "complete")
+      this.#options.repairs.add("complete_reply_for_stream", "");
+    this.#handler.onCompleteReply(reply, out);
   }
 
-  /** The words of a proxy or a broken server are all that its user has to go by. */
-  #unreadable(text: string, out: Input[], start = ""): void {
+  /** Quotes the body in the error: the text of a proxy or a broken server is often the only hint for the user. */
+  #emitUnreadable(text: string, out: Input[], asciiStart = ""): void {
     this.#options.repairs.add("event_not_json", text);
-    const quoted = text.slice(0, quotedLength).trim();
-    if (webPage.test(start)) {
+    const excerpt = text.slice(0, maxQuotedLength).trim();
+    if (webPagePattern.test(asciiStart)) {
       const error = {
         code: "upstream_web_page",
-        message: `${webPageMessage}: ${quoted}`,
-        body: quoted,
+        message: `${webPageMessage}: ${excerpt}`,
+        body: excerpt,
       };
-      return this.#reader.error(error, out);
+      return this.#handler.onError(error, out);
     }
-    const message = `the upstream answered with neither events nor whole JSON: ${quoted}`;
-    this.#reader.error({ message }, out);
+    const message = `the upstream's reply is neither an event stream nor valid JSON: ${excerpt}`;
+    this.#handler.onError({ message }, out);
   }
 }
 
-const webPageMessage = "the upstream answered a web page (text/html), not an API";
+const webPageMessage = "the upstream returned a web page (text/html) instead of an API reply";
 
-/** The start of a body, with what has come of it since. */
-function started(start: string, chunk: string | Uint8Array): string {
-  const missing = startLength - start.length;
-  if (missing <= 0) return start;
-  if (typeof chunk === "string") return start + chunk.slice(0, missing);
-  const codes = Array.from(chunk.subarray(0, missing), (byte) => (byte <= lastAscii ? byte : 63));
+/** Appends a chunk to `BodyStart.ascii`, up to `maxAsciiStartLength`. */
+function appendAsciiStart(start: string, chunk: string | Uint8Array): string {
+  const remaining = maxAsciiStartLength - start.length;
+  if (remaining <= 0) return start;
+  if (typeof chunk === "string") return start + chunk.slice(0, remaining);
+  const codes = Array.from(chunk.subarray(0, remaining), (byte) =>
+    byte <= lastAscii ? byte : questionMark,
+  );
   return start + String.fromCharCode(...codes);
 }

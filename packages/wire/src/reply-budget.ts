@@ -3,43 +3,43 @@ import type { JsonValue } from "./json.ts";
 import { JsonLimitScanner } from "./json-limits.ts";
 
 /**
- * What one reply of an upstream may have. Far above what models write, and low enough that the work at the end of a
- * reply, when everything is put together and repeated, stays short.
+ * Limits on one reply of an upstream. They are far above what models write, and low enough that the last events, which
+ * repeat the complete reply, are written quickly.
  */
-export const replyLimits = {
+export const defaultReplyLimits = {
   /**
-   * Characters of text, reasoning, refusals and arguments: about 500,000 tokens. Writing the last events of a reply that
-   * has so many control characters took 190 ms; with twice as many 375 ms.
+   * Characters of text, reasoning, refusals and arguments: about 500,000 tokens. Writing the last events of a reply with this
+   * many control characters took 190 ms, with twice as many 375 ms.
    */
   text: 2 * 1024 * 1024,
-  /** Characters of images, audio, encrypted reasoning and everything else that is stored until the end. */
+  /** Characters of images, audio, encrypted reasoning and other data that is buffered until the end. */
   stored: 32 * 1024 * 1024,
-  /** JSON values that are stored until the end: log probabilities, annotations, items, fields that we do not know. */
+  /** JSON values that are buffered until the end: log probabilities, annotations, items, unknown fields. */
   values: 1_000_000,
   /**
-   * The same where the client asked for log probabilities: 20 of them for each of 8,000 tokens have 1,444,000. These took
-   * 45 ms to count, 94 ms to parse and 60 ms to write.
+   * Replaces `values` if the client requested log probabilities: 20 of them for each of 8,000 tokens are 1,444,000 values,
+   * which took 45 ms to count, 94 ms to parse and 60 ms to write.
    */
   valuesWithLogprobs: 1_500_000,
-  /** JSON values in the arguments of all calls: they are parsed more than once when the reply ends. */
+  /** JSON values in the arguments of all tool calls, which are parsed more than once when the reply ends. */
   argumentValues: 100_000,
-  /** Levels of objects and arrays inside each other. Arguments that have more are not whole. */
+  /** Nesting depth of arguments. Arguments that are nested deeper count as incomplete. */
   depth: 300,
   calls: 4_096,
   items: 8_192,
   choices: 1_024,
 } as const;
 
-export type ReplyLimits = { readonly [Name in keyof typeof replyLimits]: number };
+export type ReplyLimits = { readonly [Name in keyof typeof defaultReplyLimits]: number };
 
-type Limited = Exclude<keyof ReplyLimits, "depth" | "valuesWithLogprobs">;
+type ReplyLimitName = Exclude<keyof ReplyLimits, "depth" | "valuesWithLogprobs">;
 
 /**
- * Counts what one reply has brought. The first method that finds its limit exceeded throws a WireError
- * `reply_too_large`; from then on none does, so that the reply can be ended.
+ * Counts the content of one reply. The first call that exceeds a limit throws a WireError `reply_too_large`; later calls
+ * never throw, so that the reply can be ended.
  */
 export class ReplyBudget {
-  /** Grows with everything that the reply says. Unchanged after input that held only keep-alives. */
+  /** Counter that increases with all content of the reply, but not with keep-alives. */
   progress = 0;
   readonly #limits: ReplyLimits;
   #isExceeded = false;
@@ -52,43 +52,43 @@ export class ReplyBudget {
   #choices = 0;
 
   constructor(limits: Partial<ReplyLimits> = {}) {
-    this.#limits = { ...replyLimits, ...limits };
+    this.#limits = { ...defaultReplyLimits, ...limits };
   }
 
-  /** Text, reasoning or arguments of this many characters. */
+  /** Counts text, reasoning or arguments of this many characters. With 0, only `progress` increases. */
   addText(length: number): void {
     this.progress += 1;
     this.#text += length;
     if (this.#text > this.#limits.text) this.#exceed("text");
   }
 
-  /** A string that is stored until the end and is not text: an image, audio, encrypted reasoning. */
+  /** Counts the characters of an image, audio or encrypted reasoning that is buffered until the end. */
   addStored(length: number): void {
     this.progress += 1;
     this.#stored += length;
     if (this.#stored > this.#limits.stored) this.#exceed("stored");
   }
 
-  /** A JSON value that is stored until the end. Takes time in proportion to its size. */
+  /** Counts a JSON value that is buffered until the end. Takes time linear in its size. */
   addValue(value: JsonValue | undefined): void {
     this.progress += 1;
-    const open: unknown[] = [value];
-    while (open.length > 0) {
-      const next = open.pop();
+    const stack: unknown[] = [value];
+    while (stack.length > 0) {
+      const current = stack.pop();
       this.#values += 1;
       if (this.#values > this.#limits.values) return this.#exceed("values");
-      if (typeof next === "string") this.#stored += next.length;
-      else if (Array.isArray(next)) for (const inner of next) open.push(inner);
-      else if (typeof next === "object" && next !== null)
-        for (const [name, inner] of Object.entries(next)) {
+      if (typeof current === "string") this.#stored += current.length;
+      else if (Array.isArray(current)) for (const inner of current) stack.push(inner);
+      else if (typeof current === "object" && current !== null)
+        for (const [name, inner] of Object.entries(current)) {
           this.#stored += name.length;
-          open.push(inner);
+          stack.push(inner);
         }
     }
     if (this.#stored > this.#limits.stored) this.#exceed("stored");
   }
 
-  /** The arguments of a call, before they are parsed. Returns "depth" if they are nested too deeply to be used. */
+  /** Counts the arguments of a tool call before they are parsed. Returns "depth" if they are nested too deeply. */
   addArguments(json: string): "depth" | undefined {
     if (this.#isExceeded) return undefined;
     const maxValues = this.#limits.argumentValues - this.#argumentValues;
@@ -96,7 +96,7 @@ export class ReplyBudget {
     const exceeded = scanner.push(json);
     if (exceeded === "depth") return "depth";
     if (exceeded === "values") this.#exceed("argumentValues");
-    this.#argumentValues += scanner.values;
+    this.#argumentValues += scanner.valueCount;
     return undefined;
   }
 
@@ -117,17 +117,17 @@ export class ReplyBudget {
     if (this.#choices > this.#limits.choices) this.#exceed("choices");
   }
 
-  #exceed(what: Limited): void {
+  #exceed(limit: ReplyLimitName): void {
     if (this.#isExceeded) return;
     this.#isExceeded = true;
     throw new WireError(
       "reply_too_large",
-      `the upstream's reply has more than ${this.#limits[what]} ${names[what]}, which is the limit`,
+      `the upstream's reply exceeds the limit of ${this.#limits[limit]} ${limitDescriptions[limit]}`,
     );
   }
 }
 
-const names: Record<Limited, string> = {
+const limitDescriptions: Record<ReplyLimitName, string> = {
   text: "characters of text and arguments",
   stored: "characters of images, audio and other data",
   values: "JSON values",

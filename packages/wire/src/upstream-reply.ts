@@ -1,5 +1,5 @@
 import { WireError } from "./error.ts";
-import { empty, type ClientTranslator, type StreamEnd } from "./machine.ts";
+import { clearArray, type ClientTranslator, type StreamEndReason } from "./stream-machine.ts";
 import type { UpstreamFailure } from "./mapping/upstream-error.ts";
 import type { ReplyBody } from "./reply-body.ts";
 import type { ResponseUsage } from "./shapes/responses-reply.ts";
@@ -10,18 +10,18 @@ export class UpstreamReply<Out, In = unknown> {
   readonly #translator: ClientTranslator<In, Out>;
   readonly #inputs: In[] = [];
   /** Set if the first event was an error instead of a reply. Then nothing is emitted, and further input is ignored. */
-  refusal: UpstreamFailure | undefined;
+  rejection: UpstreamFailure | undefined;
   /** True once the upstream has sent an event or `begin` was called. */
-  begun = false;
-  /** The upstream's own bytes for the output of the last `push`, if both sides speak the same wire and nothing was repaired. */
-  bytes: Uint8Array | undefined;
+  hasBegun = false;
+  /** The upstream's bytes for the output of the last `push`, if both sides use the same wire and nothing was repaired. */
+  passthroughBytes: Uint8Array | undefined;
 
   private constructor(body: ReplyBody<In>, translator: ClientTranslator<In, Out>) {
     this.#body = body;
     this.#translator = translator;
   }
 
-  static of<In, Out>(
+  static create<In, Out>(
     body: ReplyBody<In>,
     translator: ClientTranslator<In, Out>,
   ): UpstreamReply<Out> {
@@ -38,12 +38,12 @@ export class UpstreamReply<Out, In = unknown> {
     return this.#translator.ended ? this.#translator.failure : undefined;
   }
 
-  /** True when only usage, the sentinel or the terminal event can follow. */
+  /** True when only usage, `[DONE]` or the terminal event can follow. */
   get awaitsEnd(): boolean {
     return this.#translator.awaitsEnd;
   }
 
-  /** Grows with content; unchanged by a push of only keep-alives or empty deltas. */
+  /** Counter that increases with every push of content, but not with keep-alives or empty deltas. */
   get progress(): number {
     return this.#translator.progress;
   }
@@ -52,46 +52,43 @@ export class UpstreamReply<Out, In = unknown> {
     return this.#translator.usage ?? undefined;
   }
 
-  /** Throws a WireError if the reply exceeds a limit; call `fail` then. */
+  /** Throws a WireError if the reply exceeds a limit. Then call `fail`. */
   push(bytes: Uint8Array, out: Out[]): void {
     const body = this.#body;
     body.push(bytes, this.#inputs);
-    let same = body.relays;
-    for (const input of this.#inputs) {
-      const at = out.length;
-      this.#translate(input, out);
-      same &&= out.length === at + 1 && (out[at] as unknown) === input;
-    }
-    empty(this.#inputs);
-    this.bytes = same ? body.relayed : undefined;
-  }
-
-  /** Throws a WireError, like `push`. */
-  end(how: StreamEnd, out: Out[]): void {
-    this.bytes = undefined;
-    this.#body.end(how, this.#inputs);
+    const start = out.length;
     for (const input of this.#inputs) this.#translate(input, out);
-    empty(this.#inputs);
-    if (this.refusal === undefined && this.begun) this.#translator.end(how, out);
+    const isUnchanged = body.isPassthroughEnabled && this.#isUnchanged(start, out);
+    clearArray(this.#inputs);
+    this.passthroughBytes = isUnchanged ? body.passthroughBytes : undefined;
   }
 
-  /** Ends the reply with a failure that is not the upstream's own. Nothing more may be pushed. */
+  /** Throws a WireError if the reply exceeds a limit, like `push`. */
+  end(reason: StreamEndReason, out: Out[]): void {
+    this.passthroughBytes = undefined;
+    this.#body.end(reason, this.#inputs);
+    for (const input of this.#inputs) this.#translate(input, out);
+    clearArray(this.#inputs);
+    if (this.rejection === undefined && this.hasBegun) this.#translator.end(reason, out);
+  }
+
+  /** Ends the reply with a failure that the upstream did not report itself. Do not call `push` afterwards. */
   fail(failure: UpstreamFailure, out: Out[]): void {
-    this.bytes = undefined;
-    empty(this.#inputs);
-    this.begun = true;
+    this.passthroughBytes = undefined;
+    clearArray(this.#inputs);
+    this.hasBegun = true;
     try {
       this.#translator.fail(failure, out);
     } catch (error) {
-      // Content that was held back until now may exceed a limit too, but only once.
+      // Emitting buffered content may exceed a limit. The second attempt never exceeds one.
       if (!(error instanceof WireError)) throw error;
       this.#translator.fail(failure, out);
     }
   }
 
-  /** Begins the client's stream for an upstream that has answered but sends nothing yet. */
+  /** Begins the client's stream for an upstream that has sent its headers but no event. */
   begin(out: Out[]): void {
-    this.begun = true;
+    this.hasBegun = true;
     this.#translator.begin?.(out);
   }
 
@@ -100,16 +97,25 @@ export class UpstreamReply<Out, In = unknown> {
     this.#translator.keepAlive?.(out);
   }
 
+  /** True if the output of the last inputs is the inputs themselves. */
+  #isUnchanged(start: number, out: readonly Out[]): boolean {
+    const inputs = this.#inputs;
+    if (out.length - start !== inputs.length) return false;
+    for (let index = 0; index < inputs.length; index += 1)
+      if ((out[start + index] as unknown) !== inputs[index]) return false;
+    return true;
+  }
+
   #translate(input: In, out: Out[]): void {
-    if (this.refusal !== undefined) return;
-    if (this.begun) return this.#translator.push(input, out);
-    const before = out.length;
+    if (this.rejection !== undefined) return;
+    if (this.hasBegun) return this.#translator.push(input, out);
+    const start = out.length;
     this.#translator.push(input, out);
     if (this.#translator.failure === undefined || this.#translator.ended) {
-      this.begun = true;
+      this.hasBegun = true;
       return;
     }
-    this.refusal = this.#translator.failure;
-    out.length = before;
+    this.rejection = this.#translator.failure;
+    out.length = start;
   }
 }

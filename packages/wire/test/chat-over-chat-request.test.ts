@@ -1,13 +1,13 @@
 import {
   genericProfile,
-  mendedChatRequest,
-  withFlags,
+  repairChatRequest,
+  withProfileFlags,
   type ChatMessage,
   type ChatRequest,
 } from "@deltawire/wire";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { runs } from "../../../test/runs.ts";
+import { propertyRuns } from "../../../test/property-runs.ts";
 import { upstreamRules } from "../check/upstream-rules.ts";
 
 const call = (id: string, name = "f") => ({
@@ -27,10 +27,10 @@ const result = (id: string, content = `${id} done`): ChatMessage => ({
 });
 const user: ChatMessage = { role: "user", content: "go" };
 
-const mend = (messages: ChatMessage[], flags = {}) =>
-  mendedChatRequest({ model: "m", messages }, { profile: withFlags(genericProfile, flags) });
+const repair = (messages: ChatMessage[], flags = {}) =>
+  repairChatRequest({ model: "m", messages }, { profile: withProfileFlags(genericProfile, flags) });
 
-test("a request with nothing to mend stays as it is, fields that we do not know included", () => {
+test("a valid request keeps all fields, including unknown ones, and only include_usage is added", () => {
   const request: ChatRequest = {
     model: "m",
     messages: [
@@ -46,7 +46,7 @@ test("a request with nothing to mend stays as it is, fields that we do not know 
     x_routing: ["a"],
   };
   const { body, repairs, toolNames, toolSchemas, usedCallIds, includeUsage } =
-    mendedChatRequest(request);
+    repairChatRequest(request);
   expect(body).toEqual({ ...request, stream_options: { include_usage: true } });
   expect(repairs.list).toEqual([]);
   expect([...toolNames]).toEqual(["f"]);
@@ -55,8 +55,8 @@ test("a request with nothing to mend stays as it is, fields that we do not know 
   expect(includeUsage).toBe(false);
 });
 
-test("results come right behind their calls, in the order of the calls", () => {
-  const { body, repairs } = mend([
+test("tool results are moved directly after their calls, in the order of the calls", () => {
+  const { body, repairs } = repair([
     user,
     calls("call_1", "call_2"),
     { role: "assistant", content: "Wait." },
@@ -73,8 +73,8 @@ test("results come right behind their calls, in the order of the calls", () => {
   expect(repairs.counts.get("history_reordered")).toBe(1);
 });
 
-test("a call without a result gets one, a result without a call becomes the user's words", () => {
-  const { body, repairs } = mend([user, calls("call_1"), user, result("call_9", "lost")]);
+test("a call without a result gets a placeholder result, and a result without a call becomes a user message", () => {
+  const { body, repairs } = repair([user, calls("call_1"), user, result("call_9", "lost")]);
   expect(body.messages).toEqual([
     user,
     calls("call_1"),
@@ -85,7 +85,7 @@ test("a call without a result gets one, a result without a call becomes the user
   expect([...repairs.counts.keys()]).toEqual(["call_without_result", "result_without_call"]);
 });
 
-test("roles, empty contents, call ids and parameters follow the profile", () => {
+test("roles, empty content, call ids and parameters are converted as the profile requires", () => {
   const messages: ChatMessage[] = [
     { role: "developer", content: [{ type: "text", text: "Be brief." }] },
     user,
@@ -93,14 +93,14 @@ test("roles, empty contents, call ids and parameters follow the profile", () => 
     result("call_1"),
     { role: "system", content: "Now in French." },
   ];
-  const profile = withFlags(genericProfile, {
-    laterSystem: "hoist",
+  const profile = withProfileFlags(genericProfile, {
+    lateSystemMessages: "hoist",
     emptyContent: "omit",
     callIds: "nine-alphanumerics",
     droppedParameters: ["temperature"],
     extraBody: { thinking: true },
   });
-  const { body, repairs } = mendedChatRequest(
+  const { body, repairs } = repairChatRequest(
     { model: "m", messages, temperature: 0.5 },
     { profile, upstreamModel: "up" },
   );
@@ -125,7 +125,7 @@ test("roles, empty contents, call ids and parameters follow the profile", () => 
   ]);
 });
 
-test("any messages come out with every call next to its results, and lose no word", () => {
+test("calls of any history are sent next to their results, and no text is lost", () => {
   const message = fc.oneof(
     fc.constant(user),
     fc.subarray(["call_1", "call_2", "call_3"], { minLength: 1 }).map((ids) => calls(...ids)),
@@ -136,12 +136,12 @@ test("any messages come out with every call next to its results, and lose no wor
   );
   fc.assert(
     fc.property(fc.array(message, { maxLength: 10 }), (messages) => {
-      const { body } = mend(messages);
+      const { body } = repair(messages);
       expect(upstreamRules["tool-adjacency"](body)).toBeUndefined();
-      const said = JSON.stringify(body.messages);
+      const sentJson = JSON.stringify(body.messages);
       for (const { content } of messages)
-        expect(said.includes(JSON.stringify(content ?? "").slice(1, -1))).toBe(true);
+        expect(sentJson.includes(JSON.stringify(content ?? "").slice(1, -1))).toBe(true);
     }),
-    runs(300),
+    propertyRuns(300),
   );
 });

@@ -1,20 +1,20 @@
 import {
-  chatOfChat,
+  repairChatReply,
   ChatOverChat,
   type ChatDelta,
-  type ChatInput,
-  type ChatOutput,
+  type UpstreamChatEvent,
+  type ChatStreamEvent,
   type ChatOverChatOptions,
-  type StreamEnd,
+  type StreamEndReason,
 } from "@deltawire/wire";
 import { expect, test } from "vitest";
-import { call, chunk, usage, usageChunk } from "./chat-stream.ts";
+import { call, chunk, usage, usageChunk } from "./chat-chunks.ts";
 
 function repair(
-  inputs: ChatInput[],
+  inputs: UpstreamChatEvent[],
   options: Partial<ChatOverChatOptions> = {},
-  how: StreamEnd = "eof",
-): { out: ChatOutput[]; machine: ChatOverChat } {
+  endReason: StreamEndReason = "eof",
+): { out: ChatStreamEvent[]; machine: ChatOverChat } {
   let count = 0;
   const machine = new ChatOverChat({
     newId: (prefix) => `${prefix}_${(count += 1)}`,
@@ -22,29 +22,29 @@ function repair(
     toolNames: new Set(["get_weather"]),
     ...options,
   });
-  const out: ChatOutput[] = [];
+  const out: ChatStreamEvent[] = [];
   for (const input of inputs) machine.push(input, out);
-  machine.end(how, out);
+  machine.end(endReason, out);
   return { out, machine };
 }
 
-const finish = (reason: string) => chunk({}, reason);
+const finishChunk = (reason: string) => chunk({}, reason);
 
-test("a stream with nothing to mend goes through as it is, object by object", () => {
+test("a valid stream is forwarded as the same objects", () => {
   const inputs = [
     chunk({ role: "assistant", content: "" }),
     chunk({ content: "Hel" }, null, { system_fingerprint: "fp", x_extra: { a: 1 } }),
     chunk({ content: "lo", x_new: true }),
     chunk({ reasoning: "hm", x_signature: "s" }),
   ];
-  const { out, machine } = repair([...inputs, finish("stop"), usageChunk(), "[DONE]"]);
+  const { out, machine } = repair([...inputs, finishChunk("stop"), usageChunk(), "[DONE]"]);
   expect(out.slice(0, 4)).toEqual(inputs);
-  inputs.forEach((input, nth) => expect(out[nth]).toBe(input));
-  expect(out.slice(4)).toEqual([finish("stop"), usageChunk(), "[DONE]"]);
+  inputs.forEach((input, index) => expect(out[index]).toBe(input));
+  expect(out.slice(4)).toEqual([finishChunk("stop"), usageChunk(), "[DONE]"]);
   expect([...machine.repairs.counts.keys()]).toEqual([]);
 });
 
-test("the finish is corrected from the calls, and comes once, at the end of its choice", () => {
+test("the finish reason is corrected if there are calls, and is sent once at the end of its choice", () => {
   const { out } = repair([
     chunk(call({ index: 0, id: "call_abc", name: "get_weather", args: "{}" }), "tool_calls"),
     chunk({ content: "\n" }, "stop", { native: "STOP" }),
@@ -57,7 +57,7 @@ test("the finish is corrected from the calls, and comes once, at the end of its 
   expect(finishes.at(-1)).toBe("tool_calls");
 });
 
-test("calls open once with id, type and name, at dense indexes; deltas stay deltas", () => {
+test("a call opens once with id, type and name at the next index, and its arguments are sent in deltas", () => {
   const { out } = repair([
     chunk(call({ index: 3, id: "call_abc", name: "get_weather", args: "" })),
     chunk(call({ index: 3, id: "call_abc", name: "get_weather", args: '{"city":' })),
@@ -70,7 +70,7 @@ test("calls open once with id, type and name, at dense indexes; deltas stay delt
         extra_content: { google: {} },
       }),
     ),
-    finish("tool_calls"),
+    finishChunk("tool_calls"),
     "[DONE]",
   ]);
   const deltas = out.flatMap((output) =>
@@ -96,7 +96,7 @@ test("calls open once with id, type and name, at dense indexes; deltas stay delt
   ]);
 });
 
-test("calls come one after the other: what is held back of one, or comes in turns, holds up the next", () => {
+test("interleaved calls are emitted one after the other", () => {
   const fragments = [
     { index: 0, id: "call_aaa", name: "get_weather", args: '{"ci' },
     { index: 1, id: "call_bbb", name: "get_weather", args: '{"city":' },
@@ -104,24 +104,27 @@ test("calls come one after the other: what is held back of one, or comes in turn
     { index: 1, args: '"Rome"}' },
     { index: 0, args: "}" },
   ];
-  const { out } = repair([...fragments.map((each) => chunk(call(each))), finish("tool_calls")]);
-  const told = out.flatMap((each) =>
+  const { out } = repair([
+    ...fragments.map((each) => chunk(call(each))),
+    finishChunk("tool_calls"),
+  ]);
+  const callDeltas = out.flatMap((each) =>
     each === "[DONE]"
       ? []
       : (each.choices ?? []).flatMap(({ delta }) => (delta as ChatDelta).tool_calls ?? []),
   );
-  expect(told.map(({ index }) => index)).toEqual([0, 0, 0, 1]);
-  const said = ["", ""];
-  for (const { index, function: called } of told)
-    if (typeof called?.arguments === "string") said[index ?? 0] += called.arguments;
-  expect(said).toEqual(['{"city":"Paris"}', '{"city":"Rome"}']);
+  expect(callDeltas.map(({ index }) => index)).toEqual([0, 0, 0, 1]);
+  const joinedArguments = ["", ""];
+  for (const { index, function: fn } of callDeltas)
+    if (typeof fn?.arguments === "string") joinedArguments[index ?? 0] += fn.arguments;
+  expect(joinedArguments).toEqual(['{"city":"Paris"}', '{"city":"Rome"}']);
 });
 
-test("think tags go where Chat clients look for reasoning", () => {
+test("think tags are moved to the reasoning field", () => {
   const { out } = repair([
     chunk({ content: "<think>hm</th" }),
     chunk({ content: "ink>Hi", x: 1 }),
-    finish("stop"),
+    finishChunk("stop"),
     "[DONE]",
   ]);
   expect(out.slice(0, 2)).toMatchObject([
@@ -130,14 +133,14 @@ test("think tags go where Chat clients look for reasoning", () => {
   ]);
 });
 
-test("every chunk has an envelope with one id, also what came before the id", () => {
+test("every chunk has the same id, even a chunk that arrived before the id was known", () => {
   const { out } = repair([
     { id: "", object: "", created: 0, model: "", choices: [], prompt_filter_results: [{}] },
     { id: "chatcmpl-9", created: 5, model: "gpt", choices: [{ delta: { content: "Hi" } }] },
     { id: "other", choices: [{ index: 0, delta: {}, finish_reason: "stop" }] },
     { x_groq: { id: "r" } },
     "[DONE]",
-  ] as ChatInput[]);
+  ] as UpstreamChatEvent[]);
   const envelope = { id: "chatcmpl-9", object: "chat.completion.chunk", model: "gpt" };
   expect(out).toEqual([
     { ...envelope, created: 0, choices: [], prompt_filter_results: [{}] },
@@ -152,7 +155,7 @@ test("every chunk has an envelope with one id, also what came before the id", ()
   ]);
 });
 
-test("an upstream that never says its id gets one", () => {
+test("a reply without an id gets one", () => {
   const { out } = repair([{ choices: [{ delta: { content: "Hi" }, finish_reason: "stop" }] }]);
   expect(out[0]).toEqual({
     id: "chatcmpl_1",
@@ -163,11 +166,11 @@ test("an upstream that never says its id gets one", () => {
   });
 });
 
-test("usage comes once, after the last choice, with the counts where clients look", () => {
-  const growing = (tokens: number) => ({ ...usage, completion_tokens: tokens });
+test("usage is sent once, after the last choice, in the standard fields", () => {
+  const buildUsage = (tokens: number) => ({ ...usage, completion_tokens: tokens });
   const { out } = repair([
-    chunk({ content: "Hi" }, null, { usage: growing(1) }),
-    chunk({}, "stop", { usage: { ...growing(7), prompt_cache_hit_tokens: 5, cost: 0.1 } }),
+    chunk({ content: "Hi" }, null, { usage: buildUsage(1) }),
+    chunk({}, "stop", { usage: { ...buildUsage(7), prompt_cache_hit_tokens: 5, cost: 0.1 } }),
     "[DONE]",
   ]);
   expect(out.at(-2)).toEqual({
@@ -183,35 +186,39 @@ test("usage comes once, after the last choice, with the counts where clients loo
   expect(out.filter((output) => typeof output === "object" && output.usage)).toHaveLength(1);
 });
 
-test("a client that did not ask for usage gets none", () => {
+test("a client that did not request usage gets none", () => {
   const { out } = repair([chunk({ content: "Hi" }, "stop", { usage }), "[DONE]"], {
     includeUsage: false,
   });
   expect(out.some((output) => typeof output === "object" && output.usage)).toBe(false);
 });
 
-test("choices are independent", () => {
-  const of = (index: number, delta: ChatDelta, reason: string | null = null) => ({
+test("each choice has its own calls and finish reason", () => {
+  const choiceChunk = (index: number, delta: ChatDelta, reason: string | null = null) => ({
     ...chunk({}),
     choices: [{ index, delta, finish_reason: reason }],
   });
   const { out } = repair([
-    of(0, { content: "a" }),
-    of(1, call({ index: 0, id: "call_abc", name: "get_weather", args: '{"a":1}' })),
-    of(1, {}, "stop"),
-    of(0, {}, "length"),
+    choiceChunk(0, { content: "a" }),
+    choiceChunk(1, call({ index: 0, id: "call_abc", name: "get_weather", args: '{"a":1}' })),
+    choiceChunk(1, {}, "stop"),
+    choiceChunk(0, {}, "length"),
     "[DONE]",
   ]);
-  expect(out.slice(-3)).toEqual([of(0, {}, "length"), of(1, {}, "tool_calls"), "[DONE]"]);
+  expect(out.slice(-3)).toEqual([
+    choiceChunk(0, {}, "length"),
+    choiceChunk(1, {}, "tool_calls"),
+    "[DONE]",
+  ]);
 });
 
-test("an end without a finish is an error, never a finish that nobody sent", () => {
+test("a stream that ends without a finish reason ends with an error", () => {
   const { out } = repair([chunk({ content: "Hi" })]);
   expect(out).toEqual([
     chunk({ role: "assistant", content: "Hi" }),
     {
       error: {
-        message: "the upstream closed the stream before it had finished the reply",
+        message: "the upstream closed the stream before the reply was finished",
         type: "upstream_error",
         code: "upstream_stream_truncated",
         param: null,
@@ -220,7 +227,7 @@ test("an end without a finish is an error, never a finish that nobody sent", () 
   ]);
 });
 
-test("an error in the stream is the end, with the provider's words", () => {
+test("an error of the provider ends the stream, with its message", () => {
   const { out, machine } = repair([
     chunk({ content: "Hi" }),
     { error: { message: "Rate limit", code: 429 } },
@@ -233,8 +240,8 @@ test("an error in the stream is the end, with the provider's words", () => {
   expect(machine.awaitsEnd).toBe(false);
 });
 
-test("a whole reply is repaired like a stream, and keeps what we do not know", () => {
-  const { repairs, ...collected } = chatOfChat(
+test("a complete reply is repaired like a stream, and keeps unknown fields", () => {
+  const { repairs, ...collected } = repairChatReply(
     {
       id: "x",
       object: "chat.completion",
@@ -292,8 +299,8 @@ test("a whole reply is repaired like a stream, and keeps what we do not know", (
   expect(repairs.counts.get("arguments_split")).toBe(1);
 });
 
-test("a whole reply that is an error is an error", () => {
-  const collected = chatOfChat(
+test("a complete reply that is an error stays an error", () => {
+  const collected = repairChatReply(
     { error: { message: "bad key" } },
     { newId: (prefix) => prefix, createdAt: 1 },
   );

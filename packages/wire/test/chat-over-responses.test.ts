@@ -1,36 +1,36 @@
 import {
-  chatOfResponse,
+  translateResponsesReply,
   ChatOverResponses,
   collectChat,
-  responsesRequest,
+  translateChatRequest,
   type ChatDelta,
-  type ChatOutput,
-  type ResponsesInput,
-  type StreamEnd,
+  type ChatStreamEvent,
+  type UpstreamResponseEvent,
+  type StreamEndReason,
 } from "@deltawire/wire";
 import { expect, test } from "vitest";
-import { chatSequenceFaults } from "../check/chat-sequence.ts";
+import { findChatSequenceFaults } from "../check/chat-sequence.ts";
 import { playResponsesToChat } from "../check/play.ts";
-import { responsesRequestFaults } from "../check/responses-rules.ts";
+import { findResponsesRequestFaults } from "../check/responses-rules.ts";
 
 function translate(
   events: object[],
-  { how = "eof", toolNames }: { how?: StreamEnd; toolNames?: Set<string> } = {},
-): ChatOutput[] {
+  { endReason = "eof", toolNames }: { endReason?: StreamEndReason; toolNames?: Set<string> } = {},
+): ChatStreamEvent[] {
   let count = 0;
   const machine = new ChatOverResponses({
     newId: (prefix) => `${prefix}_${(count += 1)}`,
     createdAt: 7,
     ...(toolNames === undefined ? {} : { toolNames }),
   });
-  const out: ChatOutput[] = [];
-  for (const event of events) machine.push(event as ResponsesInput, out);
-  machine.end(how, out);
-  expect(chatSequenceFaults(out)).toEqual([]);
+  const out: ChatStreamEvent[] = [];
+  for (const event of events) machine.push(event as UpstreamResponseEvent, out);
+  machine.end(endReason, out);
+  expect(findChatSequenceFaults(out)).toEqual([]);
   return out;
 }
 
-function deltas(out: ChatOutput[]): unknown[] {
+function deltas(out: ChatStreamEvent[]): unknown[] {
   return out.flatMap((output) =>
     output === "[DONE]"
       ? [output]
@@ -57,7 +57,7 @@ const completed = (output: object[] = [], more: object = {}) => ({
 });
 const at = (output_index: number) => ({ output_index, item_id: `i_${output_index}` });
 
-test("reasoning, text and a call become deltas, one finish, usage and the sentinel", () => {
+test("reasoning, text and a call become deltas, one finish, usage and [DONE]", () => {
   const call = { type: "function_call", id: "i_2", call_id: "call_abc", name: "get_weather" };
   const out = translate([
     created,
@@ -126,7 +126,7 @@ test("reasoning, text and a call become deltas, one finish, usage and the sentin
   ]);
 });
 
-test("what the deltas left out comes when the text is done", () => {
+test("text that no delta contained is emitted when the text is done", () => {
   const out = translate([
     created,
     { type: "response.output_text.delta", ...at(0), delta: "He" },
@@ -141,23 +141,23 @@ test("what the deltas left out comes when the text is done", () => {
   expect(deltas(out).slice(1, 3)).toEqual([{ content: "He" }, { content: "llo" }]);
 });
 
-test("items that only the terminal event has are not lost, those that streamed do not come again", () => {
+test("items that occur only in the terminal event are emitted, and streamed items are not repeated", () => {
   const message = { type: "message", id: "m", content: [{ type: "output_text", text: "Hi" }] };
   const call = { type: "function_call", id: "f", call_id: "call_abc", name: "f", arguments: "" };
-  const late = translate([created, completed([message, call])]);
-  expect(deltas(late)).toContainEqual({ content: "Hi" });
-  expect(deltas(late)).toContainEqual({
+  const terminalItems = translate([created, completed([message, call])]);
+  expect(deltas(terminalItems)).toContainEqual({ content: "Hi" });
+  expect(deltas(terminalItems)).toContainEqual({
     tool_calls: [{ index: 0, function: { arguments: "{}" } }],
   });
-  const twice = translate([
+  const repeatedItems = translate([
     created,
     { type: "response.output_item.done", output_index: 3, item: message },
     completed([{ ...message, id: "other" }]),
   ]);
-  expect(deltas(twice).filter((delta) => "content" in Object(delta))).toHaveLength(2);
+  expect(deltas(repeatedItems).filter((delta) => "content" in Object(delta))).toHaveLength(2);
 });
 
-test("custom calls stay custom; one that nobody declared was the upstream's own", () => {
+test("custom calls stay custom calls, except undeclared ones, which the upstream runs itself", () => {
   const item = {
     type: "custom_tool_call",
     id: "c",
@@ -180,7 +180,7 @@ test("custom calls stay custom; one that nobody declared was the upstream's own"
   );
 });
 
-test("several parts of a summary are paragraphs; raw reasoning is not said twice", () => {
+test("parts of a summary become paragraphs, and raw reasoning is not repeated", () => {
   const summary = ["a", "b"].map((text) => ({ type: "summary_text", text }));
   const parts = translate([
     created,
@@ -192,7 +192,7 @@ test("several parts of a summary are paragraphs; raw reasoning is not said twice
       .map((delta) => (delta as { reasoning_content?: string }).reasoning_content ?? "")
       .join(""),
   ).toBe("a\n\nb");
-  const raw = translate([
+  const rawReasoning = translate([
     created,
     { type: "response.reasoning_text.delta", ...at(0), delta: "raw" },
     {
@@ -202,10 +202,10 @@ test("several parts of a summary are paragraphs; raw reasoning is not said twice
     },
     completed(),
   ]);
-  expect(deltas(raw).slice(1, 2)).toEqual([{ reasoning_content: "raw" }]);
+  expect(deltas(rawReasoning).slice(1, 2)).toEqual([{ reasoning_content: "raw" }]);
 });
 
-test("refusals, citations and pictures have their places", () => {
+test("refusals, citations and images are sent in the corresponding Chat fields", () => {
   const out = translate([
     created,
     { type: "response.refusal.delta", ...at(0), delta: "no" },
@@ -235,14 +235,17 @@ test("refusals, citations and pictures have their places", () => {
 test.each([
   ["max_output_tokens", "length"],
   ["content_filter", "content_filter"],
-])("incomplete for %s is the finish %s, and benign", (reason, finish) => {
-  const out = translate([
-    created,
-    { type: "response.incomplete", response: { incomplete_details: { reason }, output: [] } },
-  ]);
-  expect(out.at(-2)).toMatchObject({ choices: [{ finish_reason: finish }] });
-  expect(out.at(-1)).toBe("[DONE]");
-});
+])(
+  "an incomplete response with the reason %s ends with the finish reason %s, not with an error",
+  (reason, finish) => {
+    const out = translate([
+      created,
+      { type: "response.incomplete", response: { incomplete_details: { reason }, output: [] } },
+    ]);
+    expect(out.at(-2)).toMatchObject({ choices: [{ finish_reason: finish }] });
+    expect(out.at(-1)).toBe("[DONE]");
+  },
+);
 
 test.each<[string, object[], string]>([
   [
@@ -263,18 +266,18 @@ test.each<[string, object[], string]>([
     ],
     "first",
   ],
-  ["an end without a terminal event", [], "before it had finished"],
-])("%s is an error and no finish", (_what, events, words) => {
+  ["an end without a terminal event", [], "before the reply was finished"],
+])("%s is sent as an error without a finish reason", (_title, events, text) => {
   const out = translate([
     created,
     { type: "response.output_text.delta", ...at(0), delta: "Hi" },
     ...events,
   ]);
-  expect(JSON.stringify(out.at(-1))).toContain(words);
+  expect(JSON.stringify(out.at(-1))).toContain(text);
   expect(out).not.toContain("[DONE]");
 });
 
-test("a call that never came to its end is cut, and the reply failed", () => {
+test("a call without an end is incomplete, and the reply failed", () => {
   const out = translate([
     created,
     {
@@ -287,8 +290,8 @@ test("a call that never came to its end is cut, and the reply failed", () => {
   expect(out.at(-1)).toMatchObject({ error: { code: "upstream_stream_truncated" } });
 });
 
-test("a whole response is the fold over the same machine", () => {
-  const collected = chatOfResponse(
+test("a complete response results in the same reply as its stream", () => {
+  const collected = translateResponsesReply(
     {
       id: "resp_1",
       created_at: 5,
@@ -325,7 +328,7 @@ test("a whole response is the fold over the same machine", () => {
   });
 });
 
-test("keep-alives, sentinels and events that nobody knows say nothing", () => {
+test("nothing is emitted for keep-alives, [DONE] and unknown events", () => {
   const { out } = playResponsesToChat([
     'event: ping\ndata: {"type":"ping"}\n\n: c\n\n',
     `data: ${JSON.stringify(created)}\n\ndata: {"type":"response.telepathy.delta","delta":"x"}\n\n`,
@@ -338,7 +341,7 @@ test("keep-alives, sentinels and events that nobody knows say nothing", () => {
 });
 
 test("a Chat request becomes a Responses request", () => {
-  const { body, toolNames, choices, repairs } = responsesRequest({
+  const { body, toolNames, choiceCount, repairs } = translateChatRequest({
     model: "gpt",
     messages: [
       { role: "system", content: "Be brief." },
@@ -433,12 +436,12 @@ test("a Chat request becomes a Responses request", () => {
     stream: true,
   });
   expect([...toolNames]).toEqual(["get_weather", "apply_patch"]);
-  expect(choices).toBe(2);
+  expect(choiceCount).toBe(2);
   expect(repairs.list).toEqual([{ code: "parameter_dropped", choice: 0, detail: "stop" }]);
 });
 
-test("functions, the form before tools, are tools", () => {
-  const { body } = responsesRequest({
+test("the legacy field `functions` becomes `tools`", () => {
+  const { body } = translateChatRequest({
     model: "gpt",
     messages: [
       { role: "user", content: "w?" },
@@ -459,8 +462,8 @@ test("functions, the form before tools, are tools", () => {
   });
 });
 
-test("reasoning that another upstream sealed is not sent to this one", () => {
-  const { body, repairs } = responsesRequest({
+test("reasoning that another upstream sealed is not sent", () => {
+  const { body, repairs } = translateChatRequest({
     model: "gpt",
     messages: [
       { role: "user", content: "hi" },
@@ -477,7 +480,7 @@ test("reasoning that another upstream sealed is not sent to this one", () => {
   expect(repairs.counts.get("reasoning_dropped")).toBe(1);
 });
 
-test("deltas of an item that nothing announced are not said again by the terminal event", () => {
+test("deltas of an unannounced item are not repeated at the terminal event", () => {
   const out = translate([
     created,
     { type: "response.output_text.delta", ...at(1), content_index: 0, delta: "Hi" },
@@ -489,18 +492,18 @@ test("deltas of an item that nothing announced are not said again by the termina
 test.each([
   { name: "call", id: "fc_1", type: "function_call", call_id: "call_abc", arguments: "{}" },
   { id: "msg_1", type: "message", content: [{ type: "output_text", text: "Hi" }] },
-])("a $type whose events the upstream repeats comes once", (item) => {
-  const told = [
+])("a $type whose events the upstream repeats is emitted once", (item) => {
+  const itemEvents = [
     { type: "response.output_item.added", output_index: 0, item: { id: item.id, type: item.type } },
     { type: "response.output_item.done", output_index: 0, item },
   ];
-  expect(deltas(translate([created, ...told, ...told, completed([item])]))).toEqual(
-    deltas(translate([created, ...told, completed([item])])),
+  expect(deltas(translate([created, ...itemEvents, ...itemEvents, completed([item])]))).toEqual(
+    deltas(translate([created, ...itemEvents, completed([item])])),
   );
 });
 
-test("an index that is used again, for an item of another id, is another item", () => {
-  const told = (id: string, text: string) => {
+test("an event with a known index and another item id starts another item", () => {
+  const messageEvents = (id: string, text: string) => {
     const item = { id, type: "message", content: [{ type: "output_text", text }] };
     return [
       { type: "response.output_item.added", output_index: 0, item: { id, type: "message" } },
@@ -509,14 +512,14 @@ test("an index that is used again, for an item of another id, is another item", 
   };
   const out = translate([
     created,
-    ...told("msg_1", "One. "),
-    ...told("msg_2", "Two."),
+    ...messageEvents("msg_1", "One. "),
+    ...messageEvents("msg_2", "Two."),
     completed(),
   ]);
   expect(deltas(out).slice(1, 3)).toEqual([{ content: "One. " }, { content: "Two." }]);
 });
 
-test("calls under one index whose events mingle are told apart by their ids", () => {
+test("interleaved calls with the same index are separated by their ids", () => {
   const item = (id: string, args: string) => ({
     type: "function_call",
     id,
@@ -524,21 +527,21 @@ test("calls under one index whose events mingle are told apart by their ids", ()
     name: "f",
     arguments: args,
   });
-  const both = (event: (id: string) => object) => [event("first"), event("second")];
+  const forBothCalls = (event: (id: string) => object) => [event("first"), event("second")];
   const out = translate([
     created,
-    ...both((id) => ({
+    ...forBothCalls((id) => ({
       type: "response.output_item.added",
       output_index: 0,
       item: item(id, ""),
     })),
-    ...both((id) => ({
+    ...forBothCalls((id) => ({
       type: "response.function_call_arguments.delta",
       output_index: 0,
       item_id: id,
       delta: JSON.stringify({ id }),
     })),
-    ...both((id) => ({
+    ...forBothCalls((id) => ({
       type: "response.output_item.done",
       output_index: 0,
       item: item(id, JSON.stringify({ id })),
@@ -546,9 +549,9 @@ test("calls under one index whose events mingle are told apart by their ids", ()
     completed(),
   ]);
   const calls = deltas(out).flatMap((delta) =>
-    ((delta as ChatDelta).tool_calls ?? []).map(({ index, function: called }) => [
+    ((delta as ChatDelta).tool_calls ?? []).map(({ index, function: fn }) => [
       index,
-      called?.arguments,
+      fn?.arguments,
     ]),
   );
   expect(calls.filter(([, args]) => args !== "")).toEqual([
@@ -557,7 +560,7 @@ test("calls under one index whose events mingle are told apart by their ids", ()
   ]);
 });
 
-test("items that are only done, without index and id, are all said", () => {
+test("items that have only done events without index and id are all emitted", () => {
   const done = (item: object) => ({ type: "response.output_item.done", item });
   const out = translate([
     created,
@@ -569,7 +572,7 @@ test("items that are only done, without index and id, are all said", () => {
   expect(JSON.stringify(out)).toContain("call_abc");
 });
 
-test("a call that the upstream itself calls incomplete is counted as not whole", () => {
+test("a call that the upstream marks as incomplete is counted as incomplete", () => {
   const item = {
     type: "function_call",
     call_id: "call_abc",
@@ -581,10 +584,10 @@ test("a call that the upstream itself calls incomplete is counted as not whole",
     `data: ${JSON.stringify({ type: "response.output_item.done", output_index: 0, item })}\n\n`,
     `data: ${JSON.stringify(completed())}\n\n`,
   ]);
-  expect(repairs.counts.get("arguments_not_whole")).toBe(1);
+  expect(repairs.counts.get("arguments_incomplete")).toBe(1);
 });
 
-test("arguments that are an object are serialised, never taken for none", () => {
+test("arguments that are an object are stringified", () => {
   const item = { type: "function_call", call_id: "call_abc", name: "f", arguments: { path: "/x" } };
   const out = translate([
     created,
@@ -596,7 +599,7 @@ test("arguments that are an object are serialised, never taken for none", () => 
   });
 });
 
-test("citations and log probabilities of a whole reply are not lost", () => {
+test("citations and log probabilities of a complete reply are not lost", () => {
   const annotation = { type: "url_citation", url: "https://example.org", title: "E" };
   const part = {
     type: "output_text",
@@ -613,8 +616,8 @@ test("citations and log probabilities of a whole reply are not lost", () => {
   });
 });
 
-test("old-style functions in any disorder become a legal input", () => {
-  const { body, includeUsage } = responsesRequest({
+test("legacy function calls in any order become a valid input", () => {
+  const { body, includeUsage } = translateChatRequest({
     model: "gpt",
     stream: true,
     messages: [
@@ -624,6 +627,6 @@ test("old-style functions in any disorder become a legal input", () => {
       { role: "function", name: "g", content: "late" },
     ],
   });
-  expect(responsesRequestFaults(body)).toEqual([]);
+  expect(findResponsesRequestFaults(body)).toEqual([]);
   expect(includeUsage).toBe(false);
 });

@@ -1,18 +1,18 @@
 import {
   genericProfile,
-  mendedChatRequest,
-  profileNamed,
-  withFlags,
+  repairChatRequest,
+  findProviderProfile,
+  withProfileFlags,
   type ChatMessage,
   type ChatRequest,
-  type MendedChatRequestOptions,
-  type Profile,
+  type RepairChatRequestOptions,
+  type UpstreamProfile,
 } from "@deltawire/wire";
 import { describe, expect, test } from "vitest";
 import { ruleFlags } from "../check/rule-flags.ts";
 import { upstreamRules, type RuleName } from "../check/upstream-rules.ts";
 
-/* What a profile makes of a Chat client's request. */
+/* How the profile flags change the requests of Chat clients. */
 
 const user: ChatMessage = { role: "user", content: "Go." };
 const call = (id: string, name = "look") => ({
@@ -31,7 +31,7 @@ const result = (id: string, content: ChatMessage["content"] = "ok"): ChatMessage
   tool_call_id: id,
   content: content ?? "",
 });
-const picture = {
+const image = {
   type: "image_url" as const,
   image_url: { url: "data:image/png;base64,iVBORw0KGgo=" },
 };
@@ -52,24 +52,24 @@ const schema = {
   json_schema: { name: "o", schema: { type: "object" }, strict: true, x_own: 1 },
 };
 
-function mend(
+function repair(
   request: Partial<ChatRequest>,
-  flags?: Partial<Profile>,
-  options: MendedChatRequestOptions = {},
+  flags?: Partial<UpstreamProfile>,
+  options: RepairChatRequestOptions = {},
 ) {
-  const profile = flags === undefined ? genericProfile : withFlags(genericProfile, flags);
-  const whole = { model: "m", messages: [user], ...request };
-  const before = structuredClone(whole);
-  const mended = mendedChatRequest(whole, { profile, ...options });
-  expect(whole).toEqual(before);
+  const profile = flags === undefined ? genericProfile : withProfileFlags(genericProfile, flags);
+  const complete = { model: "m", messages: [user], ...request };
+  const before = structuredClone(complete);
+  const repaired = repairChatRequest(complete, { profile, ...options });
+  expect(complete).toEqual(before);
   return {
-    ...mended,
-    said: mended.repairs.list.map(({ code, detail }) => `${code} ${detail}`),
+    ...repaired,
+    repairLog: repaired.repairs.list.map(({ code, detail }) => `${code} ${detail}`),
   };
 }
 
-/** Each asks for what its rule forbids, as a Chat client would. */
-const demanding: [RuleName, Partial<ChatRequest>][] = [
+/** For each rule, a Chat request that violates it. */
+const violations: [RuleName, Partial<ChatRequest>][] = [
   ["single-leading-system", { messages: [user, { role: "system", content: "Be brief." }, user] }],
   [
     "needs-reasoning-content",
@@ -128,30 +128,30 @@ const demanding: [RuleName, Partial<ChatRequest>][] = [
   ],
 ];
 
-test.each(demanding)(
-  "without a flag, what %s forbids is sent as the client asked",
+test.each(violations)(
+  "without a flag, a request that violates %s is sent unchanged",
   (rule, request) => {
-    expect(upstreamRules[rule](mend(request).body)).toBeTypeOf("string");
+    expect(upstreamRules[rule](repair(request).body)).toBeTypeOf("string");
   },
 );
 
 test.each(
-  demanding.flatMap(([rule, request]) =>
+  violations.flatMap(([rule, request]) =>
     ruleFlags[rule].map((flags) => [flags, rule, request] as const),
   ),
-)("%j satisfies %s for a Chat client too", (flags, rule, request) => {
-  expect(upstreamRules[rule](mend(request, flags).body)).toBeUndefined();
+)("with the flags %j, the request of a Chat client satisfies %s", (flags, rule, request) => {
+  expect(upstreamRules[rule](repair(request, flags).body)).toBeUndefined();
 });
 
-test("every flag that a rule needs has a case", () => {
-  const covered = new Set(demanding.map(([rule]) => rule));
+test("every rule that needs flags has such a request", () => {
+  const covered = new Set(violations.map(([rule]) => rule));
   const needed = (Object.keys(ruleFlags) as RuleName[]).filter(
     (rule) => ruleFlags[rule].length > 0,
   );
   expect(needed.filter((rule) => !covered.has(rule))).toEqual([]);
 });
 
-test("the generic profile leaves alone what a Chat client chose for its upstream", () => {
+test("the generic profile sends a Chat client's parameters unchanged", () => {
   const request: Partial<ChatRequest> = {
     messages: [
       user,
@@ -165,7 +165,7 @@ test("the generic profile leaves alone what a Chat client chose for its upstream
           { id: "call_2", type: "custom", custom: { name: "patch", input: "x" } },
         ],
       },
-      result("call_1", [{ type: "text", text: "A" }, picture]),
+      result("call_1", [{ type: "text", text: "A" }, image]),
       result("call_2"),
       user,
     ],
@@ -179,102 +179,113 @@ test("the generic profile leaves alone what a Chat client chose for its upstream
     n: 2,
     x_own: [1],
   };
-  const { body, said, tools } = mend(request);
+  const { body, repairLog, tools } = repair(request);
   expect(body).toEqual({ model: "m", ...request });
-  expect(said).toEqual([]);
+  expect(repairLog).toEqual([]);
   expect(tools).toBeUndefined();
 });
 
-test("a profile's list of parameters is for Responses clients: a Chat client's own pass", () => {
-  const openai = profileNamed("OpenAI");
-  const { body } = mend({ n: 2, logit_bias: {}, x_own: 1 }, undefined, {
+test("the parameter list of a profile does not remove a Chat client's parameters", () => {
+  const openai = findProviderProfile("OpenAI");
+  const { body } = repair({ n: 2, logit_bias: {}, x_own: 1 }, undefined, {
     profile: openai ?? genericProfile,
   });
   expect(openai).toBeDefined();
   expect(body).toMatchObject({ n: 2, logit_bias: {}, x_own: 1 });
 });
 
-describe("limits, efforts and streams", () => {
-  test.each<[string, Partial<Profile>, Partial<ChatRequest>, Partial<ChatRequest>]>([
+describe("parameters of a Chat client:", () => {
+  test.each<[string, Partial<UpstreamProfile>, Partial<ChatRequest>, Partial<ChatRequest>]>([
     [
-      "the old name becomes the new one",
+      "max_tokens is renamed to max_completion_tokens",
       { maxTokensParameter: "max_completion_tokens" },
       { max_tokens: 5 },
       { max_completion_tokens: 5 },
     ],
     [
-      "the new name becomes the old one where that is dropped",
+      "max_completion_tokens is renamed to max_tokens if the upstream rejects it",
       { droppedParameters: ["max_completion_tokens"] },
       { max_completion_tokens: 5 },
       { max_tokens: 5 },
     ],
     [
-      "of both the right one stays",
+      "only the supported name is sent if the request has both",
       { maxTokensParameter: "max_completion_tokens" },
       { max_tokens: 5, max_completion_tokens: 6 },
       { max_completion_tokens: 6 },
     ],
     [
-      "an effort becomes the nearest",
+      "an unsupported reasoning effort becomes the nearest supported one",
       { efforts: ["low", "high"] },
       { reasoning_effort: "xhigh" },
       { reasoning_effort: "high" },
     ],
-    ["an effort that nobody knows goes", { efforts: ["low"] }, { reasoning_effort: "vast" }, {}],
     [
-      "an upstream that only streams is asked for a stream",
+      "an unknown reasoning effort is dropped",
+      { efforts: ["low"] },
+      { reasoning_effort: "vast" },
+      {},
+    ],
+    [
+      "a stream is requested from an upstream that only streams",
       { alwaysStream: true },
       {},
       { stream: true, stream_options: { include_usage: true } },
     ],
     [
-      "usage is not asked for where that is refused, other options stay",
+      "usage is not requested if the upstream rejects it, and other stream options are kept",
       { streamUsage: false },
       { stream: true, stream_options: { include_usage: true, x_own: 1 } },
       { stream: true, stream_options: { x_own: 1 } },
     ],
     [
-      "a stream that is refused goes with its options",
+      "a rejected stream parameter is dropped together with stream_options",
       { droppedParameters: ["stream", "stream_options"] },
       { stream: true },
       {},
     ],
-  ])("%s", (_what, flags, asked, sent) => {
-    const { body } = mend(asked, flags);
+  ])("%s", (_title, flags, requested, sent) => {
+    const { body } = repair(requested, flags);
     expect(body).toEqual({ model: "m", messages: [user], ...sent });
   });
 
-  test("usage is asked of every stream, and shown to the client that asked for it", () => {
-    const silent = mend({ stream: true, stream_options: { x_own: 1 } });
-    expect(silent.body.stream_options).toEqual({ x_own: 1, include_usage: true });
-    expect(silent.includeUsage).toBe(false);
-    expect(mend({ stream: true, stream_options: { include_usage: true } }).includeUsage).toBe(true);
-    const whole = mend({});
-    expect(whole.body.stream_options).toBeUndefined();
-    expect(whole.includeUsage).toBe(true);
+  test("usage is requested for every stream, and only clients that requested it receive it", () => {
+    const withoutUsage = repair({ stream: true, stream_options: { x_own: 1 } });
+    expect(withoutUsage.body.stream_options).toEqual({ x_own: 1, include_usage: true });
+    expect(withoutUsage.includeUsage).toBe(false);
+    expect(repair({ stream: true, stream_options: { include_usage: true } }).includeUsage).toBe(
+      true,
+    );
+    const unstreamed = repair({});
+    expect(unstreamed.body.stream_options).toBeUndefined();
+    expect(unstreamed.includeUsage).toBe(true);
   });
 
-  test("the caller may ask for a stream, or for none, whatever the client wants", () => {
-    const streamed = mend({}, undefined, { stream: true });
+  test("the caller can override whether the upstream streams", () => {
+    const streamed = repair({}, undefined, { stream: true });
     expect(streamed.body).toMatchObject({ stream: true, stream_options: { include_usage: true } });
     expect(streamed.includeUsage).toBe(true);
-    const whole = mend({ stream: true, stream_options: { include_usage: true } }, undefined, {
-      stream: false,
-    });
-    expect(whole.body.stream).toBe(false);
-    expect(whole.body).not.toHaveProperty("stream_options");
+    const unstreamed = repair(
+      { stream: true, stream_options: { include_usage: true } },
+      undefined,
+      {
+        stream: false,
+      },
+    );
+    expect(unstreamed.body.stream).toBe(false);
+    expect(unstreamed.body).not.toHaveProperty("stream_options");
   });
 
-  test("what changes is counted", () => {
-    expect(mend({ max_tokens: 5 }, { maxTokensParameter: "max_completion_tokens" }).said).toEqual([
-      "parameter_changed max_tokens -> max_completion_tokens",
-    ]);
+  test("each change is recorded as a repair", () => {
+    expect(
+      repair({ max_tokens: 5 }, { maxTokensParameter: "max_completion_tokens" }).repairLog,
+    ).toEqual(["parameter_changed max_tokens -> max_completion_tokens"]);
   });
 });
 
-describe("formats and tool choices", () => {
+describe("formats and tool choices of a Chat client:", () => {
   test.each<
-    [Profile["responseFormat"], ChatRequest["response_format"], object | undefined, RegExp]
+    [UpstreamProfile["responseFormat"], ChatRequest["response_format"], object | undefined, RegExp]
   >([
     ["json_object", schema, { type: "json_object" }, /valid against this JSON schema/],
     ["none", schema, undefined, /valid against this JSON schema/],
@@ -289,19 +300,22 @@ describe("formats and tool choices", () => {
       /^Answer with a JSON object/,
     ],
     ["json_schema", { type: "text" }, { type: "text" }, /^$/],
-  ])("where responseFormat is %s, %j is asked for as %j", (responseFormat, asked, sent, words) => {
-    const { body } = mend({ response_format: asked ?? null }, { responseFormat });
-    expect(body.response_format).toEqual(sent);
-    const [first] = body.messages;
-    expect(first?.role === "system" ? first.content : "").toMatch(words);
-  });
+  ])(
+    "with responseFormat %s, response_format %j is sent as %j",
+    (responseFormat, requested, sent, instructions) => {
+      const { body } = repair({ response_format: requested ?? null }, { responseFormat });
+      expect(body.response_format).toEqual(sent);
+      const [first] = body.messages;
+      expect(first?.role === "system" ? first.content : "").toMatch(instructions);
+    },
+  );
 
-  test("words of ours join the system message that the client wrote", () => {
+  test("format instructions are appended to the client's system message", () => {
     const system = {
       role: "system" as const,
       content: [{ type: "text" as const, text: "Be brief." }],
     };
-    const { body } = mend(
+    const { body } = repair(
       { messages: [system, user], response_format: { type: "json_object" } },
       { responseFormat: "none" },
     );
@@ -311,9 +325,9 @@ describe("formats and tool choices", () => {
     ]);
   });
 
-  test("strict is left out where it is refused, of tools and of formats, and nothing else", () => {
+  test("only strict is removed from tools and formats if the upstream rejects it", () => {
     const strict = { ...look, function: { ...look.function, strict: true, x_own: 1 } };
-    const { body } = mend({ tools: [strict], response_format: schema }, { strictSchemas: false });
+    const { body } = repair({ tools: [strict], response_format: schema }, { strictSchemas: false });
     expect(body.tools).toEqual([{ ...look, function: { ...look.function, x_own: 1 } }]);
     expect(body.response_format).toEqual({
       type: "json_schema",
@@ -321,46 +335,55 @@ describe("formats and tool choices", () => {
     });
   });
 
-  const named = { type: "function" as const, function: { name: "look" } };
-  const other = { ...look, function: { ...look.function, name: "other" } };
+  const namedChoice = { type: "function" as const, function: { name: "look" } };
+  const otherTool = { ...look, function: { ...look.function, name: "other" } };
   test.each<
-    [Profile["toolChoice"], ChatRequest["tool_choice"], object | undefined, string[], RegExp]
+    [
+      UpstreamProfile["toolChoice"],
+      ChatRequest["tool_choice"],
+      object | undefined,
+      string[],
+      RegExp,
+    ]
   >([
-    ["strings", named, "required" as never, ["look"], /^$/],
+    ["strings", namedChoice, "required" as never, ["look"], /^$/],
     ["strings", "required", "required" as never, ["look", "other"], /^$/],
-    ["unforced", named, "auto" as never, ["look", "other"], /calling the tool "look"/],
+    ["unforced", namedChoice, "auto" as never, ["look", "other"], /calling the tool "look"/],
     ["unforced", "required", "auto" as never, ["look", "other"], /at least one of the tools/],
     ["unforced", "none", "none" as never, ["look", "other"], /^$/],
     ["auto", "none", undefined, [], /^$/],
     [
       "auto",
-      { type: "allowed_tools", allowed_tools: { mode: "auto", tools: [named] } },
+      { type: "allowed_tools", allowed_tools: { mode: "auto", tools: [namedChoice] } },
       "auto" as never,
       ["look"],
       /^$/,
     ],
   ])(
-    "where toolChoice is %s, %j is asked for as %j of %j",
-    (toolChoice, asked, sent, names, words) => {
-      const { body } = mend({ tools: [look, other], tool_choice: asked ?? null }, { toolChoice });
+    "with toolChoice %s, tool_choice %j is sent as %j with the tools %j",
+    (toolChoice, requested, sent, names, instructions) => {
+      const { body } = repair(
+        { tools: [look, otherTool], tool_choice: requested ?? null },
+        { toolChoice },
+      );
       expect(body.tool_choice).toEqual(sent);
       expect((body.tools ?? []).map((tool) => "function" in tool && tool.function)).toEqual(
         names.map((name) => expect.objectContaining({ name }) as unknown),
       );
       const [first] = body.messages;
-      expect(first?.role === "system" ? first.content : "").toMatch(words);
+      expect(first?.role === "system" ? first.content : "").toMatch(instructions);
     },
   );
 
-  test("a tool_choice that names no declared tool is left to the upstream", () => {
+  test("a tool_choice with an undeclared tool is sent unchanged", () => {
     const choice = { type: "function" as const, function: { name: "nothing" } };
     expect(
-      mend({ tools: [look], tool_choice: choice }, { toolChoice: "auto" }).body.tool_choice,
+      repair({ tools: [look], tool_choice: choice }, { toolChoice: "auto" }).body.tool_choice,
     ).toBe(choice);
   });
 });
 
-describe("reasoning", () => {
+describe("reasoning of a Chat client", () => {
   const turn = (fields: object): ChatMessage[] => [
     user,
     { role: "assistant", content: "A", reasoning: "old" },
@@ -368,20 +391,20 @@ describe("reasoning", () => {
     calls(["call_1"], fields),
     result("call_1"),
   ];
-  const said = (messages: readonly ChatMessage[]) =>
+  const getAssistantFields = (messages: readonly ChatMessage[]) =>
     messages
       .filter(({ role }) => role === "assistant")
       .map(({ role: _role, tool_calls: _calls, ...rest }) => rest);
 
-  test.each<[string, Partial<Profile>, object, object[]]>([
+  test.each<[string, Partial<UpstreamProfile>, object, object[]]>([
     [
-      "is renamed, of this turn",
+      "is renamed in the current turn",
       { reasoningField: "reasoning_content" },
       { reasoning: "hm" },
       [{ content: "A" }, { content: null, reasoning_content: "hm" }],
     ],
     [
-      "is renamed, of all turns",
+      "is renamed in all turns",
       { reasoningField: "reasoning_content", reasoningRange: "all" },
       { reasoning_text: "hm" },
       [
@@ -390,7 +413,7 @@ describe("reasoning", () => {
       ],
     ],
     [
-      "goes back as details where there are some",
+      "is sent as reasoning_details if the client sent them",
       { reasoningField: "reasoning_details", reasoningRange: "all" },
       {
         reasoning: "hm",
@@ -405,7 +428,7 @@ describe("reasoning", () => {
       ],
     ],
     [
-      "is read out of details",
+      "is read from reasoning_details",
       { reasoningField: "reasoning", reasoningRange: "all" },
       { reasoning_details: [{ type: "reasoning.text", text: "hm" }] },
       [
@@ -414,7 +437,7 @@ describe("reasoning", () => {
       ],
     ],
     [
-      "stands in front of the text",
+      "is sent in think tags before the text",
       { reasoningField: "think-tags", reasoningRange: "all" },
       { content: [{ type: "text", text: "B" }], reasoning_content: "hm" },
       [
@@ -428,7 +451,7 @@ describe("reasoning", () => {
       ],
     ],
     [
-      "that is required and lost is empty",
+      "is sent as an empty string if it is required but missing",
       { reasoningField: "reasoning_content", reasoningRange: "all", reasoningRequired: true },
       {},
       [
@@ -437,38 +460,40 @@ describe("reasoning", () => {
       ],
     ],
     [
-      "is left out where it is refused",
+      "is dropped if the upstream rejects it",
       { reasoningField: "none" },
       { reasoning: "hm" },
       [{ content: "A" }, { content: null }],
     ],
-  ])("%s", (_what, flags, fields, expected) => {
-    expect(said(mend({ messages: turn(fields) }, flags).body.messages)).toEqual(expected);
+  ])("%s", (_title, flags, fields, expected) => {
+    expect(getAssistantFields(repair({ messages: turn(fields) }, flags).body.messages)).toEqual(
+      expected,
+    );
   });
 
-  test("that is as it should be stays, message by message", () => {
+  test("that is already correct is sent unchanged", () => {
     const messages: ChatMessage[] = [
       user,
       { role: "assistant", content: "A", reasoning_content: "hm", x_own: 1 },
       user,
     ];
     const flags = { reasoningField: "reasoning_content", reasoningRange: "all" } as const;
-    const { body, said: counted } = mend({ messages }, flags);
+    const { body, repairLog } = repair({ messages }, flags);
     expect(body.messages[1]).toBe(messages[1]);
-    expect(counted).toEqual([]);
+    expect(repairLog).toEqual([]);
   });
 
-  test("that the client lost comes from memory, the signatures of calls too", () => {
+  test("that the client dropped is restored from the cache, including call signatures", () => {
     const flags = {
       reasoningField: "reasoning_content",
       reasoningRange: "all",
       reasoningRequired: true,
     } as const;
-    const recall = (callId: string) =>
+    const lookupReasoning = (callId: string) =>
       callId === "call_1"
         ? { reasoning: "remembered", calls: { call_1: { google: { thought_signature: "S" } } } }
         : undefined;
-    const { body } = mend({ messages: turn({}) }, flags, { recall });
+    const { body } = repair({ messages: turn({}) }, flags, { lookupReasoning });
     expect(body.messages[3]).toEqual({
       ...calls(["call_1"]),
       reasoning_content: "remembered",
@@ -476,45 +501,44 @@ describe("reasoning", () => {
     });
   });
 
-  test("of which a signature is lost gets it back from a server that nobody knows, too", () => {
-    const recall = () => ({ reasoning: "r", calls: { call_1: { x: 1 } } });
-    const { body } = mend({ messages: turn({}) }, undefined, { recall });
+  test("is restored with call signatures for unknown servers too", () => {
+    const lookupReasoning = () => ({ reasoning: "r", calls: { call_1: { x: 1 } } });
+    const { body } = repair({ messages: turn({}) }, undefined, { lookupReasoning });
     expect(body.messages[3]).toEqual({
       ...calls(["call_1"]),
       tool_calls: [{ ...call("call_1"), extra_content: { x: 1 } }],
     });
-    const kept = { ...call("call_1"), extra_content: { own: 1 } };
-    const own = mend(
-      { messages: [user, { ...calls([]), tool_calls: [kept] }, result("call_1")] },
+    const signedCall = { ...call("call_1"), extra_content: { own: 1 } };
+    const signed = repair(
+      { messages: [user, { ...calls([]), tool_calls: [signedCall] }, result("call_1")] },
       undefined,
-      { recall },
+      { lookupReasoning },
     );
-    expect(own.body.messages[1]).toMatchObject({ tool_calls: [kept] });
+    expect(signed.body.messages[1]).toMatchObject({ tool_calls: [signedCall] });
   });
 
-  test("whose loss is counted", () => {
-    expect(mend({ messages: turn({ reasoning: "hm" }) }, { reasoningField: "none" }).said).toEqual([
-      "reasoning_dropped old",
-      "reasoning_dropped hm",
-    ]);
+  test("that is dropped, missing or renamed is recorded as a repair", () => {
+    expect(
+      repair({ messages: turn({ reasoning: "hm" }) }, { reasoningField: "none" }).repairLog,
+    ).toEqual(["reasoning_dropped old", "reasoning_dropped hm"]);
     const flags = { reasoningField: "reasoning_content", reasoningRequired: true } as const;
-    expect(mend({ messages: turn({}) }, flags).said).toEqual([
-      "reasoning_dropped lost before call_1",
+    expect(repair({ messages: turn({}) }, flags).repairLog).toEqual([
+      "reasoning_dropped missing before call_1",
     ]);
-    expect(mend({ messages: turn({ reasoning: "hm" }) }, flags).said).toEqual([
-      "content_converted reasoning as reasoning_content",
+    expect(repair({ messages: turn({ reasoning: "hm" }) }, flags).repairLog).toEqual([
+      "content_converted reasoning sent as reasoning_content",
     ]);
   });
 });
 
-describe("results and roles", () => {
-  test("pictures of all results follow in one message of the user, and results are strings", () => {
-    const { body, said } = mend(
+describe("results and roles of a Chat client:", () => {
+  test("images of all results are sent in one user message after them, and results become strings", () => {
+    const { body, repairLog } = repair(
       {
         messages: [
           user,
           calls(["call_1", "call_2"]),
-          result("call_1", [{ type: "text", text: "A" }, picture]),
+          result("call_1", [{ type: "text", text: "A" }, image]),
           result("call_2", [{ type: "text", text: "B" }]),
           user,
         ],
@@ -526,65 +550,71 @@ describe("results and roles", () => {
       result("call_2", "B"),
       {
         role: "user",
-        content: [{ type: "text", text: "[Attached to the result of look]" }, picture],
+        content: [{ type: "text", text: "[Attached to the result of look]" }, image],
       },
       user,
     ]);
-    expect(said).toEqual(["content_converted media in the result of call_1"]);
-    const kept = mend(
-      { messages: [user, calls(["call_1"]), result("call_1", [picture])] },
+    expect(repairLog).toEqual(["content_converted media in the result of call_1"]);
+    const withParts = repair(
+      { messages: [user, calls(["call_1"]), result("call_1", [image])] },
       { toolResultMedia: "parts" },
     );
-    expect(kept.body.messages.at(-1)).toEqual(result("call_1", [picture]));
+    expect(withParts.body.messages.at(-1)).toEqual(result("call_1", [image]));
   });
 
-  test("a role that may not speak twice, and calls without tools, are told otherwise", () => {
-    expect(mend({ messages: [user, user] }, { sameRoleTwice: false }).body.messages).toEqual([
+  test("consecutive messages of a role are merged, and calls without tools become text", () => {
+    expect(repair({ messages: [user, user] }, { consecutiveRoles: false }).body.messages).toEqual([
       { role: "user", content: "Go.\n\nGo." },
     ]);
-    const told = mend(
+    const withoutTools = repair(
       { messages: [user, calls(["call_1"]), result("call_1")] },
       { callsWithoutTools: false },
     );
-    expect(JSON.stringify(told.body.messages)).not.toContain("tool_call");
+    expect(JSON.stringify(withoutTools.body.messages)).not.toContain("tool_call");
   });
 });
 
-describe("tools", () => {
-  test("a function without parameters gets an empty object, for MiniMax refuses it otherwise", () => {
-    const bare = { type: "function" as const, function: { name: "f", description: "F." } };
-    const { body, said } = mend({ tools: [bare, look] });
+describe("tools of a Chat client:", () => {
+  test("a function without parameters gets an empty object, since MiniMax rejects it otherwise", () => {
+    const toolWithoutParameters = {
+      type: "function" as const,
+      function: { name: "f", description: "F." },
+    };
+    const { body, repairLog } = repair({ tools: [toolWithoutParameters, look] });
     expect(body.tools).toEqual([
       {
         type: "function",
-        function: { ...bare.function, parameters: { type: "object", properties: {} } },
+        function: {
+          ...toolWithoutParameters.function,
+          parameters: { type: "object", properties: {} },
+        },
       },
       look,
     ]);
     expect(body.tools?.[1]).toBe(look);
-    expect(said).toEqual(["tool_schema_completed f"]);
+    expect(repairLog).toEqual(["tool_schema_completed f"]);
   });
 
-  test("parameters are written in the upstream's dialect", () => {
-    const typeless = {
+  test("parameters are converted to the upstream's schema dialect", () => {
+    const toolWithoutTypes = {
       ...look,
       function: { name: "look", parameters: { type: "object", properties: { a: {} } } },
     };
-    const { body } = mend({ tools: [typeless] }, { schemaFlavour: "moonshot" });
+    const { body } = repair({ tools: [toolWithoutTypes] }, { schemaDialect: "moonshot" });
     expect(body.tools).toMatchObject([
       { function: { parameters: { properties: { a: { type: "string" } } } } },
     ]);
   });
 
-  test("tools of a kind that nobody knows pass", () => {
-    const own = { type: "web_search", filters: {} } as unknown as NonNullable<
+  test("tools of unknown kinds are sent unchanged", () => {
+    const webSearch = { type: "web_search", filters: {} } as unknown as NonNullable<
       ChatRequest["tools"]
     >[number];
-    const { body, toolNames } = mend(
-      { tools: [own, look] },
-      { customTools: "function", schemaFlavour: "moonshot" },
+    const { body, toolNames } = repair(
+      { tools: [webSearch, look] },
+      { customTools: "function", schemaDialect: "moonshot" },
     );
-    expect(body.tools?.[0]).toBe(own);
+    expect(body.tools?.[0]).toBe(webSearch);
     expect([...toolNames]).toEqual(["look"]);
   });
 });

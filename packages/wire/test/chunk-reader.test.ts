@@ -1,16 +1,16 @@
 import { ChunkReader, Repairs } from "@deltawire/wire";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { runs } from "../../../test/runs.ts";
-import { call, chunk } from "./chat-stream.ts";
+import { propertyRuns } from "../../../test/property-runs.ts";
+import { call, chunk } from "./chat-chunks.ts";
 
-const reader = () => {
+const createReader = () => {
   const repairs = new Repairs();
   return { reader: new ChunkReader(repairs), repairs };
 };
 
-test("the sentinel is read in both spellings, blank events say nothing", () => {
-  const { reader: chunks, repairs } = reader();
+test("a chunk reader accepts both spellings of [DONE] and ignores blank events", () => {
+  const { reader: chunks, repairs } = createReader();
   expect(["[DONE]", " DONE ", "", "  "].map((data) => chunks.read(data))).toEqual([
     "[DONE]",
     "[DONE]",
@@ -20,46 +20,47 @@ test("the sentinel is read in both spellings, blank events say nothing", () => {
   expect(repairs.list).toEqual([]);
 });
 
-test("what is not JSON is skipped and counted, with the provider's words", () => {
-  const { reader: chunks, repairs } = reader();
+test("a chunk reader skips events that are not JSON, with a repair that contains the text", () => {
+  const { reader: chunks, repairs } = createReader();
   for (const data of [": keepalive", '{"a":', "null", "[1]", '"text"'])
     expect(chunks.read(data)).toBeUndefined();
   expect(repairs.counts.get("event_not_json")).toBe(5);
   expect(repairs.list[0]).toEqual({ code: "event_not_json", choice: 0, detail: ": keepalive" });
 });
 
-test("an event that the next one was spliced into gives the next one", () => {
-  const { reader: chunks, repairs } = reader();
+test("a chunk reader finds an event that was spliced into a truncated one", () => {
+  const { reader: chunks, repairs } = createReader();
   expect(chunks.read('{"id":"a","logprodata: {"id":"b"}')).toEqual({ id: "b" });
   expect(repairs.counts.get("event_spliced")).toBe(1);
 });
 
-test("what must be removed is removed from every chunk, however alike the chunks are", () => {
+test("a chunk reader redacts secrets in every chunk, even in one that matches the learned template", () => {
   const secret = "sk-0123456789";
-  let seen = 0;
+  let redactorCalls = 0;
   const chunks = new ChunkReader(new Repairs(), (read) => {
-    seen += 1;
+    redactorCalls += 1;
     const text = JSON.stringify(read);
     return text.includes(secret)
       ? (JSON.parse(text.replaceAll(secret, "[removed]")) as typeof read)
       : read;
   });
-  const said = (content: string, fields: object = {}) =>
+  const serialize = (content: string, fields: object = {}) =>
     JSON.stringify({ ...chunk({ content }), ...fields });
-  for (const nth of [1, 2, 3, 4, 5]) expect(chunks.read(said(`word ${nth}`))).toBeDefined();
-  expect(seen).toBe(1);
+  for (const index of [1, 2, 3, 4, 5])
+    expect(chunks.read(serialize(`word ${index}`))).toBeDefined();
+  expect(redactorCalls).toBe(1);
   for (const fields of [{ model: secret }, { obfuscation: secret }, { obfuscation: "abc" }]) {
-    for (const nth of [1, 2]) chunks.read(said(`word ${nth}`, fields));
-    const read = chunks.read(said("word", { ...fields, system_fingerprint: secret }));
+    for (const index of [1, 2]) chunks.read(serialize(`word ${index}`, fields));
+    const read = chunks.read(serialize("word", { ...fields, system_fingerprint: secret }));
     expect(JSON.stringify(read)).not.toContain(secret);
     expect(chunks.wasRedacted).toBe(true);
   }
   for (const obfuscation of ["abc", "def", secret, `x${secret}`])
-    expect(JSON.stringify(chunks.read(said("word", { obfuscation })))).not.toContain(secret);
+    expect(JSON.stringify(chunks.read(serialize("word", { obfuscation })))).not.toContain(secret);
 });
 
-/** Deltas of one stream, mostly of one kind, with strings that look like JSON, keys and probes. */
-const tricky = fc.oneof(
+/** Generates deltas of one stream, mostly of one kind, with strings that look like JSON or keys. */
+const anyTrickyText = fc.oneof(
   fc.string({ unit: "binary" }),
   fc.constantFrom(
     "",
@@ -77,28 +78,28 @@ const tricky = fc.oneof(
   ),
 );
 const delta = fc.oneof(
-  tricky.map((content) => ({ content })),
-  tricky.map((content) => ({ role: "assistant", content })),
-  tricky.map((reasoning_content) => ({ reasoning_content, content: null })),
-  tricky.map((reasoning) => ({
+  anyTrickyText.map((content) => ({ content })),
+  anyTrickyText.map((content) => ({ role: "assistant", content })),
+  anyTrickyText.map((reasoning_content) => ({ reasoning_content, content: null })),
+  anyTrickyText.map((reasoning) => ({
     reasoning,
     reasoning_details: [{ type: "reasoning.text", text: reasoning }],
   })),
-  tricky.map((args) => call({ index: 0, args })),
-  fc.tuple(tricky, tricky).map(([content, name]) => ({ content, name })),
+  anyTrickyText.map((args) => call({ index: 0, args })),
+  fc.tuple(anyTrickyText, anyTrickyText).map(([content, name]) => ({ content, name })),
 );
 
-test("a learned template never changes what a chunk says: reading is parsing, for any stream", () => {
+test("reading with a learned template returns the same as JSON.parse for any stream", () => {
   fc.assert(
     fc.property(
       fc.array(delta, { maxLength: 30 }),
       fc.constantFrom(0, 1),
       fc.boolean(),
-      fc.option(fc.array(tricky, { minLength: 1 }), { nil: undefined }),
+      fc.option(fc.array(anyTrickyText, { minLength: 1 }), { nil: undefined }),
       (deltas, indent, asciiOnly, padding) => {
-        const { reader: chunks } = reader();
-        for (const [nth, each] of deltas.entries()) {
-          const pad = padding === undefined ? {} : { obfuscation: padding[nth % padding.length] };
+        const { reader: chunks } = createReader();
+        for (const [index, each] of deltas.entries()) {
+          const pad = padding === undefined ? {} : { obfuscation: padding[index % padding.length] };
           let data = JSON.stringify(chunk(each, null, pad), null, indent);
           if (asciiOnly)
             data = data.replaceAll(
@@ -109,32 +110,32 @@ test("a learned template never changes what a chunk says: reading is parsing, fo
         }
       },
     ),
-    runs(400),
+    propertyRuns(400),
   );
 });
 
-test("neither does it for data that only looks like the template", () => {
+test("reading with a learned template returns the same as JSON.parse for data that only resembles the template", () => {
   fc.assert(
-    fc.property(fc.string({ unit: "binary" }), tricky, (inside, content) => {
-      const { reader: chunks } = reader();
+    fc.property(fc.string({ unit: "binary" }), anyTrickyText, (inside, content) => {
+      const { reader: chunks } = createReader();
       const data = JSON.stringify(chunk({ content: "Hello" }));
       chunks.read(data);
       chunks.read(JSON.stringify(chunk({ content })));
-      const forged = data.replace("Hello", () => inside);
+      const lookalike = data.replace("Hello", () => inside);
       let expected: unknown;
       try {
-        expected = JSON.parse(forged);
+        expected = JSON.parse(lookalike);
       } catch {
         expected = undefined;
       }
-      expect(chunks.read(forged)).toEqual(expected);
+      expect(chunks.read(lookalike)).toEqual(expected);
     }),
-    runs(400),
+    propertyRuns(400),
   );
 });
 
-test("chunks that were read do not change when the next ones are", () => {
-  const { reader: chunks } = reader();
+test("reading a chunk does not change chunks that were returned before", () => {
+  const { reader: chunks } = createReader();
   const read = ["a", "b", "c", "d"].map((content) =>
     chunks.read(JSON.stringify(chunk({ content }))),
   );

@@ -1,13 +1,13 @@
 import {
-  aggregate,
-  aggregateMode,
+  createAggregator,
+  getAggregateMode,
   type AggregateMode,
   type CodexEvent,
 } from "@deltawire/wire/codex";
 import { describe, expect, test } from "vitest";
 
-function run(mode: AggregateMode | undefined, events: readonly CodexEvent[]): CodexEvent[] {
-  const machine = aggregate(mode);
+function aggregate(mode: AggregateMode | undefined, events: readonly CodexEvent[]): CodexEvent[] {
+  const machine = createAggregator(mode);
   const out: CodexEvent[] = [];
   for (const event of events) machine.push(event, out);
   machine.end("eof", out);
@@ -15,7 +15,7 @@ function run(mode: AggregateMode | undefined, events: readonly CodexEvent[]): Co
 }
 
 const text = (delta: string): CodexEvent => ({ type: "output_text_delta", delta });
-const thinking = (delta: string): CodexEvent => ({
+const reasoningDelta = (delta: string): CodexEvent => ({
   type: "reasoning_content_delta",
   delta,
   content_index: 0,
@@ -26,10 +26,10 @@ const message = (...texts: string[]): CodexEvent => ({
     type: "message",
     id: null,
     role: "assistant",
-    content: texts.map((said) => ({ type: "output_text", text: said })),
+    content: texts.map((value) => ({ type: "output_text", text: value })),
   },
 });
-const thought = (words: string): CodexEvent => ({
+const reasoning = (words: string): CodexEvent => ({
   type: "output_item_done",
   item: {
     type: "reasoning",
@@ -39,7 +39,7 @@ const thought = (words: string): CodexEvent => ({
     encrypted_content: null,
   },
 });
-const called: CodexEvent = {
+const call: CodexEvent = {
   type: "output_item_done",
   item: { type: "function_call", id: null, name: "f", arguments: "{}", call_id: "c" },
 };
@@ -49,46 +49,46 @@ const completed: CodexEvent = {
   token_usage: { total_tokens: 3 },
 };
 const turn = [
-  thinking("r1"),
-  thinking("r2"),
+  reasoningDelta("r1"),
+  reasoningDelta("r2"),
   text("a"),
-  thought("r1r2"),
-  called,
+  reasoning("r1r2"),
+  call,
   text("b"),
   message("a", "b"),
   completed,
 ];
 
-test("aggregated, a turn is its calls, one reasoning item, one message; reasoning comes twice", () => {
-  const expected = [thought("r1r2"), called, thought("r1r2"), message("ab"), completed];
-  expect(run("aggregated_only", turn)).toEqual(expected);
-  expect(run(undefined, turn)).toEqual(expected);
+test("in aggregated_only mode, a turn has its calls, its reasoning twice and one message", () => {
+  const expected = [reasoning("r1r2"), call, reasoning("r1r2"), message("ab"), completed];
+  expect(aggregate("aggregated_only", turn)).toEqual(expected);
+  expect(aggregate(undefined, turn)).toEqual(expected);
 });
 
-test("streaming, the deltas pass as well, and the message comes once, from them", () => {
-  expect(run("streaming", turn)).toEqual([
-    thinking("r1"),
-    thinking("r2"),
+test("in streaming mode, the deltas are emitted in addition", () => {
+  expect(aggregate("streaming", turn)).toEqual([
+    reasoningDelta("r1"),
+    reasoningDelta("r2"),
     text("a"),
-    thought("r1r2"),
-    called,
+    reasoning("r1r2"),
+    call,
     text("b"),
-    thought("r1r2"),
+    reasoning("r1r2"),
     message("ab"),
     completed,
   ]);
 });
 
-test("passed through, everything stays as it was", () => {
-  expect(run("passthrough", turn)).toEqual(turn);
+test("in passthrough mode, events are unchanged", () => {
+  expect(aggregate("passthrough", turn)).toEqual(turn);
 });
 
-test("show_raw_agent_reasoning selects passing through, else all is aggregated", () => {
-  expect([true, false].map(aggregateMode)).toEqual(["passthrough", "aggregated_only"]);
+test("the mode is passthrough with show_raw_agent_reasoning, and otherwise aggregated_only", () => {
+  expect([true, false].map(getAggregateMode)).toEqual(["passthrough", "aggregated_only"]);
 });
 
-test("a message without deltas counts by its first output text; streaming, as it is", () => {
-  const whole: CodexEvent = {
+test("messages without deltas are replaced by one with the first output text, except in streaming mode", () => {
+  const multipart: CodexEvent = {
     type: "output_item_done",
     item: {
       type: "message",
@@ -101,58 +101,58 @@ test("a message without deltas counts by its first output text; streaming, as it
       ],
     },
   };
-  expect(run("aggregated_only", [whole, message("other"), completed])).toEqual([
+  expect(aggregate("aggregated_only", [multipart, message("other"), completed])).toEqual([
     message("one"),
     completed,
   ]);
-  expect(run("streaming", [whole, message("other"), completed])).toEqual([
-    whole,
+  expect(aggregate("streaming", [multipart, message("other"), completed])).toEqual([
+    multipart,
     message("other"),
     completed,
   ]);
 });
 
-describe.each(["aggregated_only", "streaming"] as const)("%s", (mode) => {
-  test("a message of another role passes", () => {
+describe.each(["aggregated_only", "streaming"] as const)("the mode %s", (mode) => {
+  test("emits messages of other roles", () => {
     const user: CodexEvent = {
       type: "output_item_done",
       item: { type: "message", id: null, role: "user", content: [] },
     };
-    expect(run(mode, [user])).toEqual([user]);
+    expect(aggregate(mode, [user])).toEqual([user]);
   });
 
-  test("nothing said is only `completed`, and `completed` starts anew", () => {
-    expect(run(mode, [completed])).toEqual([completed]);
-    expect(run(mode, [text("a"), completed, completed]).slice(-3)).toEqual([
+  test("emits only `completed` for an empty turn, and `completed` resets the state", () => {
+    expect(aggregate(mode, [completed])).toEqual([completed]);
+    expect(aggregate(mode, [text("a"), completed, completed]).slice(-3)).toEqual([
       message("a"),
       completed,
       completed,
     ]);
   });
 
-  test("without `completed` what was said is lost; an error passes", () => {
+  test("drops the text if `completed` is missing, and emits errors", () => {
     const error: CodexEvent = { type: "error", error: "context_window_exceeded" };
-    expect(run(mode, [text("a"), error]).at(-1)).toEqual(error);
-    expect(run(mode, [text("a")])).toEqual(mode === "streaming" ? [text("a")] : []);
+    expect(aggregate(mode, [text("a"), error]).at(-1)).toEqual(error);
+    expect(aggregate(mode, [text("a")])).toEqual(mode === "streaming" ? [text("a")] : []);
   });
 
-  test("`created` and summaries are swallowed, all other events pass", () => {
-    const passing: CodexEvent[] = [
+  test("drops `created` and summaries, and emits all other events", () => {
+    const emitted: CodexEvent[] = [
       { type: "server_reasoning_included", value: true },
       { type: "rate_limits", value: {} },
       { type: "models_etag", value: "e" },
       { type: "output_item_added", item: { type: "message", id: null, role: "x", content: [] } },
       { type: "of_2031" } as unknown as CodexEvent,
     ];
-    const swallowed: CodexEvent[] = [
+    const dropped: CodexEvent[] = [
       { type: "created" },
       { type: "reasoning_summary_delta", delta: "s", summary_index: 0 },
       { type: "reasoning_summary_part_added", summary_index: 0 },
     ];
-    expect(run(mode, [...swallowed, ...passing])).toEqual(passing);
+    expect(aggregate(mode, [...dropped, ...emitted])).toEqual(emitted);
   });
 });
 
-test("an empty text is no message", () => {
-  expect(run("aggregated_only", [text(""), message(""), completed])).toEqual([completed]);
+test("no message is emitted for an empty text", () => {
+  expect(aggregate("aggregated_only", [text(""), message(""), completed])).toEqual([completed]);
 });

@@ -1,40 +1,40 @@
 import { WireError } from "@deltawire/wire";
-import { checkCodexConfig, parseModelProvider } from "@deltawire/wire/codex";
+import { validateCodexConfig, parseModelProvider } from "@deltawire/wire/codex";
 import fc from "fast-check";
 import { parse } from "smol-toml";
 import { describe, expect, test } from "vitest";
-import { runs } from "../../../test/runs.ts";
-import { outcome } from "./outcome.ts";
+import { propertyRuns } from "../../../test/property-runs.ts";
+import { runOutcome } from "./run-outcome.ts";
 
-/* Every text below was printed by Codex 0.166.0 for the same configuration. */
+/* All messages below are those of Codex 0.166.0 for the same configuration. */
 
-const chatIsRemoved = [
+const chatRemovedMessage = [
   '`wire_api = "chat"` is no longer supported.',
   'How to fix: set `wire_api = "responses"` in your provider config.',
   "More info: https://github.com/openai/codex/discussions/7782",
 ].join("\n");
 
-function refusal(work: () => unknown): string {
+function getConfigError(action: () => unknown): string {
   try {
-    work();
+    action();
   } catch (error) {
     if (error instanceof WireError && error.code === "invalid_config") return error.message;
     throw error;
   }
-  throw new Error("nothing was refused");
+  throw new Error("expected a WireError with code invalid_config");
 }
 
 describe("a provider's table", () => {
-  const wire = (line: string) => parseModelProvider(parse(`name = "A"\n${line}`)).wire_api;
+  const parseWireApi = (line: string) => parseModelProvider(parse(`name = "A"\n${line}`)).wire_api;
 
-  test("speaks responses, said or not; null says nothing", () => {
-    expect(wire("")).toBe("responses");
-    expect(wire('wire_api = "responses"')).toBe("responses");
+  test("has wire_api responses by default or if it is null", () => {
+    expect(parseWireApi("")).toBe("responses");
+    expect(parseWireApi('wire_api = "responses"')).toBe("responses");
     expect(parseModelProvider({ wire_api: null }).wire_api).toBe("responses");
   });
 
-  test("no longer speaks chat, in three lines", () => {
-    expect(refusal(() => wire('wire_api = "chat"'))).toBe(chatIsRemoved);
+  test("with wire_api chat is rejected with a message of three lines", () => {
+    expect(getConfigError(() => parseWireApi('wire_api = "chat"'))).toBe(chatRemovedMessage);
   });
 
   test.each([
@@ -48,8 +48,8 @@ describe("a provider's table", () => {
     ["true", "invalid type: boolean `true`, expected a string"],
     ['["chat"]', "invalid type: sequence, expected a string"],
     ["{ a = 1 }", "invalid type: map, expected a string"],
-  ])("wire_api = %s: %s", (value, message) => {
-    expect(refusal(() => wire(`wire_api = ${value}`))).toBe(message);
+  ])("with wire_api = %s is rejected with: %s", (value, message) => {
+    expect(getConfigError(() => parseWireApi(`wire_api = ${value}`))).toBe(message);
   });
 
   test.each([
@@ -59,18 +59,18 @@ describe("a provider's table", () => {
     ['supports_websockets = "yes"', 'invalid type: string "yes", expected a boolean'],
     ["query_params = { a = 1 }", "invalid type: integer `1`, expected a string"],
     ['http_headers = "x"', 'invalid type: string "x", expected a map'],
-  ])("%s: %s", (line, message) => {
-    expect(refusal(() => wire(line))).toBe(message);
+  ])("with %s is rejected with: %s", (line, message) => {
+    expect(getConfigError(() => parseWireApi(line))).toBe(message);
   });
 
-  test("keeps what it was given, with Codex's defaults, and drops what Codex does not know", () => {
+  test("is read with Codex's defaults, and its unknown fields are dropped", () => {
     const table = parse(`
       name = "Azure"
       base_url = "https://example.org/openai"
       query_params = { api-version = "2025-04-01-preview" }
       stream_max_retries = 7
       auth = { command = "token" }
-      colour = "red"
+      color = "red"
     `);
     expect(parseModelProvider(table)).toEqual({
       name: "Azure",
@@ -85,31 +85,31 @@ describe("a provider's table", () => {
     });
   });
 
-  test("of two faults names the first", () => {
-    expect(refusal(() => parseModelProvider(parse('wire_api = "chat"\nname = 3')))).toBe(
-      chatIsRemoved,
+  test("with two errors is rejected with the first one", () => {
+    expect(getConfigError(() => parseModelProvider(parse('wire_api = "chat"\nname = 3')))).toBe(
+      chatRemovedMessage,
     );
-    expect(refusal(() => parseModelProvider(parse('name = 3\nwire_api = "chat"')))).toBe(
+    expect(getConfigError(() => parseModelProvider(parse('name = 3\nwire_api = "chat"')))).toBe(
       "invalid type: integer `3`, expected a string",
     );
   });
 
-  test("is a table; a bigint is an integer", () => {
-    expect(refusal(() => parseModelProvider("x"))).toBe(
+  test("must be a table, in which a bigint is an integer", () => {
+    expect(getConfigError(() => parseModelProvider("x"))).toBe(
       'invalid type: string "x", expected struct ModelProviderInfo',
     );
-    expect(refusal(() => parseModelProvider({ wire_api: 2n }))).toBe(
+    expect(getConfigError(() => parseModelProvider({ wire_api: 2n }))).toBe(
       "invalid type: integer `2`, expected a string",
     );
   });
 });
 
-describe("a whole configuration", () => {
+describe("a complete configuration", () => {
   const mock = '[model_providers.mock]\nname = "Mock"\nbase_url = "http://127.0.0.1:1/v1"\n';
-  const check = (toml: string, file?: string) => checkCodexConfig(parse(toml), file);
-  const stderr = (toml: string) => refusal(() => check(toml));
+  const check = (toml: string, file?: string) => validateCodexConfig(parse(toml), file);
+  const getStderr = (toml: string) => getConfigError(() => check(toml));
 
-  test("is accepted with providers, and without any", () => {
+  test("is accepted with and without providers", () => {
     const { model_provider, model_providers, warnings } = check(`model_provider = "mock"\n${mock}`);
     expect(model_provider).toBe("mock");
     expect(model_providers).toHaveProperty("mock.wire_api", "responses");
@@ -118,15 +118,17 @@ describe("a whole configuration", () => {
   });
 
   test.each(["mock", "unused", "openai", "amazon-bedrock", "a.b c"])(
-    "is refused for chat in the provider %j, used or not",
+    "is rejected for wire_api chat in provider %j, even if it is not selected",
     (id) => {
       expect(
-        stderr(
+        getStderr(
           id === "mock"
             ? `model_provider = "mock"\n${mock}wire_api = "chat"\n`
             : `model_provider = "mock"\n${mock}\n[model_providers."${id}"]\nname = "x"\nwire_api = "chat"\n`,
         ),
-      ).toBe(`Error loading config.toml: ${chatIsRemoved}\nin \`model_providers.${id}.wire_api\``);
+      ).toBe(
+        `Error loading config.toml: ${chatRemovedMessage}\nin \`model_providers.${id}.wire_api\``,
+      );
     },
   );
 
@@ -161,20 +163,20 @@ describe("a whole configuration", () => {
       'invalid type: string "x", expected struct ModelProviderInfo\nin `model_providers.mock`',
     ],
     ["model_provider = 3", "invalid type: integer `3`, expected a string\nin `model_provider`"],
-  ])("%j is refused", (toml, message) => {
-    expect(stderr(toml)).toBe(`Error loading config.toml: ${message}`);
+  ])("of %j is rejected", (toml, message) => {
+    expect(getStderr(toml)).toBe(`Error loading config.toml: ${message}`);
   });
 
-  test("must define the provider that it uses", () => {
-    expect(stderr('model_provider = "nope"')).toBe("Error: Model provider `nope` not found");
-    expect(stderr('model_provider = "ollama-chat"')).toMatch(
+  test("is rejected if it does not define the provider that it selects", () => {
+    expect(getStderr('model_provider = "nope"')).toBe("Error: Model provider `nope` not found");
+    expect(getStderr('model_provider = "ollama-chat"')).toMatch(
       /^Error: `ollama-chat` is no longer supported\.\nHow to fix: replace/,
     );
     expect(check('model_provider = "ollama"').model_provider).toBe("ollama");
-    expect(stderr('model_provider = "toString"')).toContain("not found");
+    expect(getStderr('model_provider = "toString"')).toContain("not found");
   });
 
-  test("with settings that Codex does not know is accepted with its warning", () => {
+  test("with unknown settings is accepted with Codex's warning", () => {
     expect(check(`${mock}wire-api = "chat"\n`).warnings).toEqual([
       "Codex is ignoring 1 unrecognized configuration setting. Check for typos or deprecated settings.\n  user (config.toml): `model_providers.mock.wire-api` is ignored.",
     ]);
@@ -190,11 +192,11 @@ describe("a whole configuration", () => {
     ]);
   });
 
-  test("a built-in provider that may be changed needs no name", () => {
+  test("may override a built-in provider without a name", () => {
     expect(check('[model_providers.amazon-bedrock]\nbase_url = "x"').warnings).toEqual([]);
   });
 
-  test("of whatever kind gives an answer or a WireError", () => {
+  test("of any shape is accepted or rejected with a WireError", () => {
     const table = fc.dictionary(
       fc.constantFrom("name", "wire_api", "request_max_retries", "query_params", "x", "__proto__"),
       fc.oneof(fc.constantFrom("chat", "responses"), fc.jsonValue()),
@@ -208,9 +210,9 @@ describe("a whole configuration", () => {
     );
     fc.assert(
       fc.property(config, (value) => {
-        expect(["done", "refused"]).toContain(outcome(() => checkCodexConfig(value)));
+        expect(["done", "rejected"]).toContain(runOutcome(() => validateCodexConfig(value)));
       }),
-      runs(300),
+      propertyRuns(300),
     );
   });
 });

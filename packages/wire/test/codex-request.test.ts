@@ -1,11 +1,11 @@
 import { WireError } from "@deltawire/wire";
-import { assembleChatRequest, chatPath, chatTools } from "@deltawire/wire/codex";
+import { assembleChatRequest, getRequestPath, toChatTools } from "@deltawire/wire/codex";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { runs } from "../../../test/runs.ts";
-import { outcome } from "./outcome.ts";
+import { propertyRuns } from "../../../test/property-runs.ts";
+import { runOutcome } from "./run-outcome.ts";
 
-const said = (role: string, ...texts: string[]) => ({
+const textMessage = (role: string, ...texts: string[]) => ({
   type: "message",
   role,
   content: texts.map((text) => ({
@@ -18,7 +18,7 @@ const reasoning = (...texts: string[]) => ({
   summary: [],
   content: texts.map((text) => ({ type: "reasoning_text", text })),
 });
-const calling = (call_id: string) => ({
+const functionCall = (call_id: string) => ({
   type: "function_call",
   id: "fc_1",
   name: "f",
@@ -30,11 +30,11 @@ const result = (call_id: string, output: unknown = "out") => ({
   call_id,
   output,
 });
-const user = said("user", "u");
+const user = textMessage("user", "u");
 
 const request = (rest: object, input: readonly unknown[] = []) =>
   assembleChatRequest({ model: "m", instructions: "inst", input, ...rest });
-/** Without the system message, which always comes first. */
+/** Returns the messages of a request without the first one, which is always the system message. */
 const messages = (...input: unknown[]) => request({}, input).body.messages.slice(1);
 const calls = (...ids: string[]) => ({
   role: "assistant",
@@ -42,8 +42,8 @@ const calls = (...ids: string[]) => ({
   tool_calls: ids.map((id) => ({ id, type: "function", function: { name: "f", arguments: "{}" } })),
 });
 
-describe("the request", () => {
-  test("has model, messages, stream and tools, and nothing else; its body is never compressed", () => {
+describe("the request of the Codex client", () => {
+  test("has only model, messages, stream and tools, and is never compressed", () => {
     const tools = [{ type: "function", name: "f", function: { name: "f" } }];
     expect(request({ tools })).toEqual({
       body: {
@@ -57,14 +57,14 @@ describe("the request", () => {
     });
   });
 
-  test("begins with a system message, even an empty one", () => {
+  test("starts with a system message, even if it is empty", () => {
     expect(request({ instructions: "" }).body.messages).toEqual([{ role: "system", content: "" }]);
   });
 
-  test("is refused with an output_schema, in Codex's words; null is none", () => {
-    const refused = () => request({ output_schema: { type: "object" } });
-    expect(refused).toThrow(WireError);
-    expect(refused).toThrow(/^output_schema is not supported for Chat Completions API$/);
+  test("is rejected with Codex's message if it has an output_schema that is not null", () => {
+    const build = () => request({ output_schema: { type: "object" } });
+    expect(build).toThrow(WireError);
+    expect(build).toThrow(/^output_schema is not supported for Chat Completions API$/);
     expect(request({ output_schema: null }).compression).toBe("none");
   });
 
@@ -80,7 +80,7 @@ describe("the request", () => {
       { "x-openai-subagent": "collab_spawn" },
     ],
     [{ session_source: { subagent: { other: "mine" } } }, { "x-openai-subagent": "mine" }],
-    // What is no header value is left out.
+    // A value that is not valid in a header is dropped.
     [{ conversation_id: "a\nb", session_source: { subagent: { other: "中" } } }, {}],
   ])("of %j has the headers %j", (prompt, headers) => {
     expect(request(prompt).headers).toEqual(headers);
@@ -97,21 +97,25 @@ describe("the request", () => {
       [{ type: "message", role: "user", content: [{ type: "input_file" }] }],
     ],
     ["input[0].content[0].text", [{ type: "reasoning", content: [{ type: "text" }] }]],
-    ["input[0].call_id", [{ ...calling("c"), call_id: null }]],
+    ["input[0].call_id", [{ ...functionCall("c"), call_id: null }]],
     ["input[0].output", [result("c", { content: "x" })]],
     ["input[0].action", [{ type: "local_shell_call", status: "completed" }]],
-  ])("with a fault at %s says so", (param, input) => {
+  ])("with an error at %s is rejected with its path", (param, input) => {
     expect(() => request({ input })).toThrow(
       expect.objectContaining({ code: "invalid_request", param }),
     );
   });
 
-  test("of whatever JSON comes of it, or a WireError", () => {
+  test("is built from any JSON or rejected with a WireError", () => {
     const kind = fc.constantFrom("message", "reasoning", "function_call", "function_call_output");
-    const more = fc.constantFrom("local_shell_call", "custom_tool_call", "custom_tool_call_output");
+    const otherKind = fc.constantFrom(
+      "local_shell_call",
+      "custom_tool_call",
+      "custom_tool_call_output",
+    );
     const item = fc.record(
       {
-        type: fc.oneof(kind, more, fc.jsonValue()),
+        type: fc.oneof(kind, otherKind, fc.jsonValue()),
         role: fc.oneof(fc.constantFrom("user", "assistant"), fc.jsonValue()),
         content: fc.oneof(
           fc.array(fc.record({ type: fc.constant("input_text"), text: fc.string() })),
@@ -125,65 +129,69 @@ describe("the request", () => {
     );
     fc.assert(
       fc.property(fc.array(item), (input) => {
-        expect(["done", "refused"]).toContain(outcome(() => JSON.stringify(request({}, input))));
+        expect(["done", "rejected"]).toContain(
+          runOutcome(() => JSON.stringify(request({}, input))),
+        );
       }),
-      runs(300),
+      propertyRuns(300),
     );
   });
 });
 
 describe("a message", () => {
-  test("is its texts in one string, whichever side they are from", () => {
+  test("has its text parts joined in one string, for all roles", () => {
     const mixed = { ...user, content: [{ type: "output_text", text: "x" }, ...user.content] };
-    expect(messages(said("user", "a", "b"), mixed)).toEqual([
+    expect(messages(textMessage("user", "a", "b"), mixed)).toEqual([
       { role: "user", content: "ab" },
       { role: "user", content: "xu" },
     ]);
   });
 
-  test("without content is an empty string; any role passes", () => {
-    expect(messages(said("weird"), said("developer", "d"))).toEqual([
+  test("without content has an empty string, in every role", () => {
+    expect(messages(textMessage("weird"), textMessage("developer", "d"))).toEqual([
       { role: "weird", content: "" },
       { role: "developer", content: "d" },
     ]);
   });
 
-  test("with a picture is a list of parts, unless it is the assistant's: then the picture is lost", () => {
-    const picture = { type: "input_image", image_url: "data:x", detail: "high" };
+  test("with an image is an array of parts, except for the assistant, whose image is dropped", () => {
+    const image = { type: "input_image", image_url: "data:x", detail: "high" };
     const parts = [
       { type: "text", text: "t" },
       { type: "image_url", image_url: { url: "data:x" } },
     ];
-    const withPicture = (role: string) => ({
+    const messageWithImage = (role: string) => ({
       type: "message",
       role,
-      content: [{ type: "input_text", text: "t" }, picture],
+      content: [{ type: "input_text", text: "t" }, image],
     });
-    expect(messages(withPicture("user"), withPicture("assistant"))).toEqual([
+    expect(messages(messageWithImage("user"), messageWithImage("assistant"))).toEqual([
       { role: "user", content: parts },
       { role: "assistant", content: "t" },
     ]);
   });
 
-  test("of the assistant is dropped if the last one kept said the same, however far back", () => {
-    const same = said("assistant", "same");
-    expect(messages(same, user, said("assistant", "sa", "me"))).toEqual([
+  test("of the assistant is dropped if it repeats the previous assistant text", () => {
+    const repeatedMessage = textMessage("assistant", "same");
+    expect(messages(repeatedMessage, user, textMessage("assistant", "sa", "me"))).toEqual([
       { role: "assistant", content: "same" },
       { role: "user", content: "u" },
     ]);
-    expect(messages(same, said("assistant", "x"), same)).toHaveLength(3);
-    expect(messages(said("assistant", ""), said("assistant", ""))).toHaveLength(1);
+    expect(messages(repeatedMessage, textMessage("assistant", "x"), repeatedMessage)).toHaveLength(
+      3,
+    );
+    expect(messages(textMessage("assistant", ""), textMessage("assistant", ""))).toHaveLength(1);
   });
 
-  test("that is dropped takes its reasoning with it and does not split a group of calls", () => {
+  test("that is dropped also loses its reasoning and does not split a group of calls", () => {
     expect(
       messages(
         user,
-        said("assistant", "a"),
-        calling("c1"),
+        textMessage("assistant", "a"),
+        functionCall("c1"),
         reasoning("r"),
-        said("assistant", "a"),
-        calling("c2"),
+        textMessage("assistant", "a"),
+        functionCall("c2"),
       ),
     ).toEqual([
       { role: "user", content: "u" },
@@ -194,42 +202,47 @@ describe("a message", () => {
 });
 
 describe("reasoning", () => {
-  test("goes to the assistant's message before it, else to the call or message after it", () => {
-    const r = reasoning("r");
-    expect(messages(user, said("assistant", "a"), r, said("assistant", "b"))).toEqual([
+  test("is attached to the assistant message before it, or else to the call or message after it", () => {
+    const reasoningItem = reasoning("r");
+    expect(
+      messages(user, textMessage("assistant", "a"), reasoningItem, textMessage("assistant", "b")),
+    ).toEqual([
       { role: "user", content: "u" },
       { role: "assistant", content: "a", reasoning: "r" },
       { role: "assistant", content: "b" },
     ]);
-    expect(messages(user, r, calling("c"))).toEqual([
+    expect(messages(user, reasoningItem, functionCall("c"))).toEqual([
       { role: "user", content: "u" },
       { ...calls("c"), reasoning: "r" },
     ]);
-    expect(messages(user, r, said("assistant", "a")).at(-1)).toHaveProperty("reasoning", "r");
+    expect(messages(user, reasoningItem, textMessage("assistant", "a")).at(-1)).toHaveProperty(
+      "reasoning",
+      "r",
+    );
   });
 
-  test("without such a neighbour is lost: of two in a row before a call, the first", () => {
-    expect(messages(user, reasoning("r1"), reasoning("r2"), calling("c")).at(-1)).toEqual({
+  test("is dropped without such a message or call, like the first of two reasoning items before a call", () => {
+    expect(messages(user, reasoning("r1"), reasoning("r2"), functionCall("c")).at(-1)).toEqual({
       ...calls("c"),
       reasoning: "r2",
     });
-    expect(messages(user, reasoning("r"), said("developer", "d")).at(-1)).toEqual({
+    expect(messages(user, reasoning("r"), textMessage("developer", "d")).at(-1)).toEqual({
       role: "developer",
       content: "d",
     });
   });
 
-  test("before the last user's message is not sent, so none if the history ends with the user", () => {
-    const early = [user, reasoning("r"), said("assistant", "a")];
-    expect(messages(...early, user, said("assistant", "b"))).not.toContainEqual(
+  test("before the last user message is not sent", () => {
+    const earlierTurn = [user, reasoning("r"), textMessage("assistant", "a")];
+    expect(messages(...earlierTurn, user, textMessage("assistant", "b"))).not.toContainEqual(
       expect.objectContaining({ reasoning: "r" }),
     );
-    expect(messages(user, reasoning("r"), said("assistant", "a"), user)[1]).not.toHaveProperty(
-      "reasoning",
-    );
+    expect(
+      messages(user, reasoning("r"), textMessage("assistant", "a"), user)[1],
+    ).not.toHaveProperty("reasoning");
   });
 
-  test("is not carried by a custom call", () => {
+  test("is not attached to a custom call", () => {
     const custom = { type: "custom_tool_call", id: "i", call_id: "c", name: "n", input: "x" };
     const output = { type: "custom_tool_call_output", call_id: "c", output: "ok" };
     expect(messages(user, reasoning("r"), custom, output)).toEqual([
@@ -243,54 +256,66 @@ describe("reasoning", () => {
     ]);
   });
 
-  test("is joined without a separator on a message, with a line end on a group of calls", () => {
+  test("is joined without a separator for a message, and with a line break for a group of calls", () => {
     expect(
-      messages(user, reasoning("r1"), said("assistant", "a"), reasoning("r2")).at(-1),
+      messages(user, reasoning("r1"), textMessage("assistant", "a"), reasoning("r2")).at(-1),
     ).toHaveProperty("reasoning", "r1r2");
     expect(
-      messages(user, reasoning("r1"), calling("c1"), reasoning("r2"), calling("c2")).at(-1),
+      messages(user, reasoning("r1"), functionCall("c1"), reasoning("r2"), functionCall("c2")).at(
+        -1,
+      ),
     ).toEqual({ ...calls("c1", "c2"), reasoning: "r1\nr2" });
-    expect(messages(user, calling("c1"), reasoning("r2"), calling("c2")).at(-1)).toEqual({
+    expect(messages(user, functionCall("c1"), reasoning("r2"), functionCall("c2")).at(-1)).toEqual({
       ...calls("c1", "c2"),
       reasoning: "r2",
     });
   });
 
-  test("keeps its blanks, but blanks alone are none; U+0085 is blank and U+FEFF is not", () => {
-    const sent = (...texts: string[]) => messages(user, reasoning(...texts), calling("c")).at(-1);
-    expect(sent(" ", "x ")).toHaveProperty("reasoning", " x ");
-    expect(sent(" \u0085\u3000\n")).not.toHaveProperty("reasoning");
-    expect(sent("\uFEFF")).toHaveProperty("reasoning", "\uFEFF");
+  test("keeps its white space, but is dropped if it is blank; U+0085 is white space, and U+FEFF is not", () => {
+    const translateReasoning = (...texts: string[]) =>
+      messages(user, reasoning(...texts), functionCall("c")).at(-1);
+    expect(translateReasoning(" ", "x ")).toHaveProperty("reasoning", " x ");
+    expect(translateReasoning(" \u0085\u3000\n")).not.toHaveProperty("reasoning");
+    expect(translateReasoning("\uFEFF")).toHaveProperty("reasoning", "\uFEFF");
   });
 
-  test("is its content, never its summary", () => {
+  test("consists of its content, not its summary", () => {
     const summary = [{ type: "summary_text", text: "s" }];
-    expect(messages(user, { type: "reasoning", summary }, calling("c")).at(-1)).toEqual(calls("c"));
+    expect(messages(user, { type: "reasoning", summary }, functionCall("c")).at(-1)).toEqual(
+      calls("c"),
+    );
   });
 });
 
 describe("a call", () => {
-  test("shares a message with the calls next to it; text or a result between them splits", () => {
-    expect(messages(user, calling("a"), calling("b"), result("a"), calling("c"))).toEqual([
+  test("shares a message with adjacent calls, unless text or a result is between them", () => {
+    expect(
+      messages(user, functionCall("a"), functionCall("b"), result("a"), functionCall("c")),
+    ).toEqual([
       { role: "user", content: "u" },
       calls("a", "b"),
       { role: "tool", tool_call_id: "a", content: "out" },
       calls("c"),
     ]);
-    expect(messages(said("assistant", "x"), calling("a"))).toEqual([
+    expect(messages(textMessage("assistant", "x"), functionCall("a"))).toEqual([
       { role: "assistant", content: "x" },
       calls("a"),
     ]);
   });
 
-  test("is not split from the next by what is never sent", () => {
+  test("is not split from the next call by items that are not sent", () => {
     const unsent = ["ghost_snapshot", "web_search_call", "compaction", "other", "of_2031"];
     expect(
-      messages(calling("a"), ...unsent.map((type) => ({ type })), reasoning("r"), calling("b")),
+      messages(
+        functionCall("a"),
+        ...unsent.map((type) => ({ type })),
+        reasoning("r"),
+        functionCall("b"),
+      ),
     ).toEqual([{ ...calls("a", "b"), reasoning: "r" }]);
   });
 
-  test("to the local shell goes by its own id, empty if it has none; what is absent is null", () => {
+  test("of the local shell has its item id or an empty one, and absent fields are null", () => {
     const shell = {
       type: "local_shell_call",
       call_id: "c",
@@ -304,16 +329,16 @@ describe("a call", () => {
       env: null,
       user: null,
     };
-    const sent = (id: string) => ({
+    const buildExpectedCall = (id: string) => ({
       role: "assistant",
       content: null,
       tool_calls: [{ id, type: "local_shell_call", status: "completed", action }],
     });
-    expect(messages({ ...shell, id: "lsh_1" })).toEqual([sent("lsh_1")]);
-    expect(messages(shell)).toEqual([sent("")]);
+    expect(messages({ ...shell, id: "lsh_1" })).toEqual([buildExpectedCall("lsh_1")]);
+    expect(messages(shell)).toEqual([buildExpectedCall("")]);
   });
 
-  test("to a custom tool goes by its own id, null if it has none", () => {
+  test("of a custom tool has its item id, or null", () => {
     const custom = { type: "custom_tool_call", call_id: "c", name: "n", input: "x" };
     expect(messages(custom)).toEqual([
       {
@@ -324,7 +349,7 @@ describe("a call", () => {
     ]);
   });
 
-  test("has a result of text or of parts", () => {
+  test("has a result of text or parts", () => {
     const parts = [
       { type: "input_text", text: "t" },
       { type: "input_image", image_url: "data:x" },
@@ -343,10 +368,10 @@ describe("a call", () => {
   });
 });
 
-test("only functions are declared, and with their name twice", () => {
+test("only functions are declared, and their name occurs twice", () => {
   const parameters = { type: "object" };
   expect(
-    chatTools([
+    toChatTools([
       { type: "function", name: "f", strict: false, parameters },
       { type: "custom", name: "apply_patch" },
       { type: "web_search" },
@@ -359,8 +384,8 @@ test("only functions are declared, and with their name twice", () => {
   ]);
 });
 
-test("the path is the Chat wire's for the Chat wire only", () => {
-  expect(["chat", "responses", "compact"].map(chatPath)).toEqual([
+test("the request path is chat/completions only for wire_api chat", () => {
+  expect(["chat", "responses", "compact"].map(getRequestPath)).toEqual([
     "chat/completions",
     "responses",
     "responses",

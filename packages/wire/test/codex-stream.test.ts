@@ -1,18 +1,18 @@
-import { SseDecoder, type SseEvent, type StreamEnd } from "@deltawire/wire";
-import { chatStream, ChatStreamParser, type CodexEvent } from "@deltawire/wire/codex";
+import { SseDecoder, type SseEvent, type StreamEndReason } from "@deltawire/wire";
+import { createChatStream, ChatStreamParser, type CodexEvent } from "@deltawire/wire/codex";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { runs } from "../../../test/runs.ts";
-import { byteByByte, cutAt } from "../check/play.ts";
-import { body, call } from "./chat-stream.ts";
-import { outcome } from "./outcome.ts";
+import { propertyRuns } from "../../../test/property-runs.ts";
+import { splitIntoBytes, splitAt } from "../check/play.ts";
+import { body, call } from "./chat-chunks.ts";
+import { runOutcome } from "./run-outcome.ts";
 
-function read(
+function parseReads(
   reads: Iterable<string | Uint8Array>,
-  end: StreamEnd = "eof",
+  end: StreamEndReason = "eof",
   show_raw_agent_reasoning = true,
 ): CodexEvent[] {
-  const stream = chatStream({ show_raw_agent_reasoning, utf8: new TextDecoder() });
+  const stream = createChatStream({ show_raw_agent_reasoning, utf8: new TextDecoder() });
   const out: CodexEvent[] = [];
   for (const piece of reads) stream.push(piece, out);
   stream.end(end, out);
@@ -21,7 +21,7 @@ function read(
 
 const chunk = (delta: object, finish?: string) => ({ choices: [{ delta, finish_reason: finish }] });
 const bytes = (text: string) => new TextEncoder().encode(text);
-const chunks = (...all: object[]) => read(body(all, false));
+const parseChunks = (...all: object[]) => parseReads(body(all, false));
 
 const completed = { type: "completed", response_id: "", token_usage: null };
 const message = (...texts: string[]) => ({
@@ -30,59 +30,59 @@ const message = (...texts: string[]) => ({
   role: "assistant",
   content: texts.map((text) => ({ type: "output_text", text })),
 });
-const thought = (...texts: string[]) => ({
+const reasoningItem = (...texts: string[]) => ({
   type: "reasoning",
   id: "",
   summary: [],
   content: texts.map((text) => ({ type: "reasoning_text", text })),
   encrypted_content: null,
 });
-const added = (item: object) => ({ type: "output_item_added", item });
-const done = (item: object) => ({ type: "output_item_done", item });
+const itemAdded = (item: object) => ({ type: "output_item_added", item });
+const itemDone = (item: object) => ({ type: "output_item_done", item });
 const text = (delta: string) => ({ type: "output_text_delta", delta });
-const thinking = (delta: string, content_index: number) => ({
+const reasoningDelta = (delta: string, content_index: number) => ({
   type: "reasoning_content_delta",
   delta,
   content_index,
 });
-const called = (name: string, call_id: string, args = "{}") =>
-  done({ type: "function_call", id: null, name, arguments: args, call_id });
-const failed = (words: string) => ({ type: "error", error: "stream", message: words });
+const callDone = (name: string, call_id: string, args = "{}") =>
+  itemDone({ type: "function_call", id: null, name, arguments: args, call_id });
+const streamError = (words: string) => ({ type: "error", error: "stream", message: words });
 
-describe("text and reasoning", () => {
-  test("are one item each, of as many parts as there were deltas, reasoning done first", () => {
+describe("text and reasoning of a Codex stream", () => {
+  test("are one item each with one part per delta, and the reasoning is completed first", () => {
     expect(
-      chunks(
+      parseChunks(
         chunk({ content: "a", reasoning: "r" }),
         chunk({ reasoning: "s" }),
         chunk({ content: "b" }, "stop"),
       ),
     ).toEqual([
-      added(thought()),
-      thinking("r", 0),
-      added(message()),
+      itemAdded(reasoningItem()),
+      reasoningDelta("r", 0),
+      itemAdded(message()),
       text("a"),
-      thinking("s", 1),
+      reasoningDelta("s", 1),
       text("b"),
-      done(thought("r", "s")),
-      done(message("a", "b")),
+      itemDone(reasoningItem("r", "s")),
+      itemDone(message("a", "b")),
       completed,
     ]);
   });
 
-  test("reasoning is a string, or `text` or `content` of an object, also of a whole message", () => {
+  test("are read from a string, or from `text` or `content` of an object, even in a complete message", () => {
     expect(
-      chunks(
+      parseChunks(
         chunk({ reasoning: { text: "t", content: "c" } }),
         chunk({ reasoning: { text: 5, content: "c" } }),
         { choices: [{ message: { reasoning: { content: "m" } } }] },
       ).filter(({ type }) => type === "reasoning_content_delta"),
-    ).toEqual([thinking("t", 0), thinking("c", 1), thinking("m", 2)]);
+    ).toEqual([reasoningDelta("t", 0), reasoningDelta("c", 1), reasoningDelta("m", 2)]);
   });
 
-  test("DeepSeek's reasoning_content is not read, nor usage, nor an error in the stream", () => {
+  test("are not read from reasoning_content, and usage and errors are ignored", () => {
     expect(
-      chunks(
+      parseChunks(
         { error: { message: "no" } },
         chunk({ reasoning_content: "r" }),
         { choices: [], usage: { total_tokens: 3 } },
@@ -91,150 +91,159 @@ describe("text and reasoning", () => {
     ).toEqual([completed]);
   });
 
-  test("content parts are text where they have text; an empty string makes an item, null none", () => {
-    expect(chunks(chunk({ content: [{ text: "a" }, { x: 1 }, null, { text: "" }] }))).toEqual([
-      added(message()),
+  test("are read from content parts; an empty string opens an item, and null does not", () => {
+    expect(parseChunks(chunk({ content: [{ text: "a" }, { x: 1 }, null, { text: "" }] }))).toEqual([
+      itemAdded(message()),
       text("a"),
       text(""),
-      done(message("a", "")),
+      itemDone(message("a", "")),
       completed,
     ]);
-    expect(chunks(chunk({ content: null, reasoning: null }))).toEqual([completed]);
+    expect(parseChunks(chunk({ content: null, reasoning: null }))).toEqual([completed]);
   });
 
-  test("choices share one state", () => {
+  test("of all choices are joined", () => {
     expect(
-      chunks({
+      parseChunks({
         choices: [
           { index: 0, delta: { content: "a" } },
           { index: 1, delta: { content: "b" } },
         ],
       }).at(-2),
-    ).toEqual(done(message("a", "b")));
+    ).toEqual(itemDone(message("a", "b")));
   });
 });
 
-describe("tool calls", () => {
-  const flushed = (...deltas: object[]) =>
-    chunks(...deltas.map((delta) => chunk(delta)), chunk({}, "tool_calls")).filter(
+describe("tool calls of a Codex stream", () => {
+  const readCalls = (...deltas: object[]) =>
+    parseChunks(...deltas.map((delta) => chunk(delta)), chunk({}, "tool_calls")).filter(
       ({ type }) => type !== "completed",
     );
 
-  test("are joined by index, by a known id before that, and without either go on with the last", () => {
+  test("continue the call with the same id, else with the same index, else the last call", () => {
     expect(
-      flushed(
+      readCalls(
         call({ index: 0, id: "a", name: "do_a", args: "{" }),
         call({ index: 1, id: "b", name: "do_b", args: "[" }),
         call({ index: 7, id: "a", args: "}" }),
         call({ index: 1, args: "]" }),
         call({ args: " " }),
       ),
-    ).toEqual([called("do_a", "a"), called("do_b", "b", "[] ")]);
+    ).toEqual([callDone("do_a", "a"), callDone("do_b", "b", "[] ")]);
   });
 
-  test("a new id without an index is a new call, at the first free index", () => {
+  test("get the first free index if they have a new id and no index", () => {
     expect(
-      flushed(
+      readCalls(
         call({ index: 0, id: "a", name: "do_a" }),
         call({ id: "b", name: "do_b" }),
         call({ index: 1, args: "1" }),
       ),
-    ).toEqual([called("do_a", "a", ""), called("do_b", "b", "1")]);
+    ).toEqual([callDone("do_a", "a", ""), callDone("do_b", "b", "1")]);
   });
 
-  test("the first id and the first name stay, though a second call at the index is lost in them", () => {
+  test("keep their first id and name, even if a second call at the same index is lost", () => {
     expect(
-      flushed(
+      readCalls(
         call({ index: 0, id: "a", name: "do_a", args: "{}" }),
         call({ index: 0, id: "b", name: "do_b", args: "{}" }),
       ),
-    ).toEqual([called("do_a", "a", "{}{}")]);
+    ).toEqual([callDone("do_a", "a", "{}{}")]);
   });
 
-  test("an empty name is none, an empty id is one; without an id the index names it", () => {
+  test("may have an empty id but not an empty name; a missing id is derived from the index", () => {
     expect(
-      flushed(
+      readCalls(
         call({ index: 0, id: "", name: "", args: "{}" }),
         call({ index: 0, id: "late", name: "do_a" }),
         call({ index: 3, name: "do_b", args: "{}" }),
         call({ index: 4, id: "nameless", args: "{}" }),
       ),
-    ).toEqual([called("do_a", ""), called("do_b", "tool-call-3")]);
+    ).toEqual([callDone("do_a", ""), callDone("do_b", "tool-call-3")]);
   });
 
-  test("a fragment that is no object continues the last call without a word", () => {
-    expect(flushed(call({ id: "a", name: "f", args: "{}" }), { tool_calls: [null, 7] })).toEqual([
-      called("f", "a"),
+  test("are continued by fragments that are not objects", () => {
+    expect(readCalls(call({ id: "a", name: "f", args: "{}" }), { tool_calls: [null, 7] })).toEqual([
+      callDone("f", "a"),
     ]);
   });
 
-  test("an index that is none counts as missing", () => {
+  test("are continued by fragments with an invalid index as if it were absent", () => {
     expect(
-      flushed(
+      readCalls(
         call({ id: "a", name: "f", args: "{}" }),
         call({ index: -1, args: " " }),
         call({ index: 0.5, args: " " }),
         { tool_calls: [{ index: "0", function: { arguments: " " } }] },
       ),
-    ).toEqual([called("f", "a", "{}   ")]);
+    ).toEqual([callDone("f", "a", "{}   ")]);
   });
 
-  test("come out at `tool_calls`, after the reasoning and before the text", () => {
+  test("are emitted at `tool_calls`, after the reasoning and before the text", () => {
     expect(
-      chunks(
+      parseChunks(
         chunk({ content: "a", reasoning: "r", ...call({ id: "c", name: "f", args: "{}" }) }),
         chunk({}, "tool_calls"),
       ).slice(-4),
-    ).toEqual([done(thought("r")), called("f", "c"), done(message("a")), completed]);
+    ).toEqual([
+      itemDone(reasoningItem("r")),
+      callDone("f", "c"),
+      itemDone(message("a")),
+      completed,
+    ]);
   });
 
-  test("are lost at `stop`, at the sentinel and at the end", () => {
+  test("are lost if the stream ends without `tool_calls`", () => {
     const pending = chunk(call({ id: "c", name: "f", args: "{}" }));
-    expect(chunks(pending, chunk({}, "stop"))).toEqual([completed]);
-    expect(chunks(pending)).toEqual([completed]);
-    expect(read(body([pending]))).toEqual([completed]);
+    expect(parseChunks(pending, chunk({}, "stop"))).toEqual([completed]);
+    expect(parseChunks(pending)).toEqual([completed]);
+    expect(parseReads(body([pending]))).toEqual([completed]);
   });
 
-  test("a flush keeps the ids' indexes and the last index", () => {
+  test("still get the index of their id or the last index after a finish reason of tool_calls", () => {
     expect(
-      chunks(
+      parseChunks(
         chunk(call({ index: 4, id: "a", name: "f", args: "1" }), "tool_calls"),
         chunk(call({ index: 0, id: "a", name: "g", args: "2" }), "tool_calls"),
         chunk(call({ name: "h", args: "3" }), "tool_calls"),
       ),
     ).toEqual([
-      called("f", "a", "1"),
-      called("g", "a", "2"),
-      called("h", "tool-call-4", "3"),
+      callDone("f", "a", "1"),
+      callDone("g", "a", "2"),
+      callDone("h", "tool-call-4", "3"),
       completed,
     ]);
   });
 });
 
-describe("the end", () => {
+describe("the end of a Codex stream", () => {
   test.each(["[DONE]", "DONE", "  [DONE] ", "\u0085DONE\u3000"])(
-    "%j completes, and nothing is read after it",
+    "is %j, after which events are ignored",
     (sentinel) => {
-      const late = `data: ${JSON.stringify(chunk({ content: "late" }))}\n\n`;
-      expect(read([`data: ${sentinel}\n\n`, late])).toEqual([completed]);
+      const laterEvent = `data: ${JSON.stringify(chunk({ content: "late" }))}\n\n`;
+      expect(parseReads([`data: ${sentinel}\n\n`, laterEvent])).toEqual([completed]);
     },
   );
 
-  test("`stop` completes, but reading goes on; after it, the sentinel and the end say nothing", () => {
-    const late = [chunk({ content: "a" }, "stop"), chunk({ content: "late" })];
-    const events = [added(message()), text("a"), done(message("a")), completed];
-    expect(read(body(late))).toEqual([...events, added(message()), text("late")]);
-    expect(read(body([...late, chunk({}, "stop")]))).toEqual([
+  test("is reported once at `stop`, but later events are still read", () => {
+    const chunksAfterStop = [chunk({ content: "a" }, "stop"), chunk({ content: "late" })];
+    const events = [itemAdded(message()), text("a"), itemDone(message("a")), completed];
+    expect(parseReads(body(chunksAfterStop))).toEqual([
       ...events,
-      added(message()),
+      itemAdded(message()),
       text("late"),
-      done(message("late")),
+    ]);
+    expect(parseReads(body([...chunksAfterStop, chunk({}, "stop")]))).toEqual([
+      ...events,
+      itemAdded(message()),
+      text("late"),
+      itemDone(message("late")),
     ]);
   });
 
-  test("`length` is an error at once, with nothing closed and nothing read after it", () => {
+  test("is an error at `length`: open items are not closed and later events are ignored", () => {
     expect(
-      chunks(
+      parseChunks(
         {
           choices: [
             { delta: { content: "a" }, finish_reason: "length" },
@@ -243,28 +252,32 @@ describe("the end", () => {
         },
         chunk({ content: "never" }),
       ),
-    ).toEqual([added(message()), text("a"), { type: "error", error: "context_window_exceeded" }]);
+    ).toEqual([
+      itemAdded(message()),
+      text("a"),
+      { type: "error", error: "context_window_exceeded" },
+    ]);
   });
 
-  test("any other finish is none", () => {
-    expect(chunks(chunk({ content: "a" }, "content_filter"), chunk({ content: "b" }))).toHaveLength(
-      5,
-    );
+  test("is not affected by other finish reasons", () => {
+    expect(
+      parseChunks(chunk({ content: "a" }, "content_filter"), chunk({ content: "b" })),
+    ).toHaveLength(5);
   });
 
   test.each([
     ["eof", [completed]],
     ["grace", [completed]],
-    ["idle_timeout", [failed("idle timeout waiting for SSE")]],
-    ["transport_error", [failed("Transport error: network error: the connection broke")]],
+    ["idle_timeout", [streamError("idle timeout waiting for SSE")]],
+    ["transport_error", [streamError("Transport error: network error: the connection broke")]],
     ["aborted", []],
-  ] as const)("%s ends it so", (end, events) => {
-    expect(read([], end)).toEqual(events);
-    const after = read(body([chunk({}, "stop")], false), end).slice(1);
+  ] as const)("with the reason %s emits the events that Codex emits", (end, events) => {
+    expect(parseReads([], end)).toEqual(events);
+    const after = parseReads(body([chunk({}, "stop")], false), end).slice(1);
     expect(after).toEqual(end === "eof" || end === "grace" ? [] : events);
   });
 
-  test("what is pushed after the end is ignored", () => {
+  test("is reported once, and later events are ignored", () => {
     const parser = new ChatStreamParser();
     const out: CodexEvent[] = [];
     parser.end("eof", out);
@@ -274,28 +287,28 @@ describe("the end", () => {
   });
 });
 
-describe("the bytes", () => {
-  test("an event that is no JSON is skipped, so is half an emoji", () => {
-    const half = '{"choices":[{"delta":{"content":"\\ud83d"}}]}';
+describe("the bytes of a Codex stream", () => {
+  test("are skipped in events that are not JSON or contain a lone surrogate", () => {
+    const loneSurrogate = '{"choices":[{"delta":{"content":"\\ud83d"}}]}';
     const escaped = '{"choices":[{"delta":{"content":"\\\\ud83d"}}]}';
-    const whole = '{"choices":[{"delta":{"content":"\\ud83d\\ude00"}}]}';
-    expect(read([`data: {no\n\ndata: ${half}\n\n`])).toEqual([completed]);
-    expect(read([`data: ${escaped}\n\ndata: ${whole}\n\n`]).slice(1, 3)).toEqual([
+    const surrogatePair = '{"choices":[{"delta":{"content":"\\ud83d\\ude00"}}]}';
+    expect(parseReads([`data: {no\n\ndata: ${loneSurrogate}\n\n`])).toEqual([completed]);
+    expect(parseReads([`data: ${escaped}\n\ndata: ${surrogatePair}\n\n`]).slice(1, 3)).toEqual([
       text("\\ud83d"),
       text("😀"),
     ]);
   });
 
-  test("a blank before `data:` makes it no data, unlike everywhere else in this library", () => {
+  test("are ignored in a line with a space before `data:`, unlike in the rest of this package", () => {
     const line = ' data: {"choices":[{"delta":{"content":"a"}}]}\n\n';
-    expect(read([line])).toEqual([completed]);
-    const lenient: SseEvent[] = [];
-    new SseDecoder().push(line, lenient);
-    expect(lenient).toHaveLength(1);
+    expect(parseReads([line])).toEqual([completed]);
+    const eventsOfSseDecoder: SseEvent[] = [];
+    new SseDecoder().push(line, eventsOfSseDecoder);
+    expect(eventsOfSseDecoder).toHaveLength(1);
   });
 
-  test("a last event without its blank line is lost", () => {
-    expect(read([`data: ${JSON.stringify(chunk({ content: "a" }))}\n`])).toEqual([completed]);
+  test("are dropped in a last event without a blank line", () => {
+    expect(parseReads([`data: ${JSON.stringify(chunk({ content: "a" }))}\n`])).toEqual([completed]);
   });
 
   test.each([
@@ -305,24 +318,33 @@ describe("the bytes", () => {
     ["a bad fourth byte", [0xf0, 0x9f, 0x98, 0x28], "invalid utf-8 sequence of 3 bytes"],
     ["an overlong form", [0xe0, 0x80, 0x80], "invalid utf-8 sequence of 1 bytes"],
     ["a surrogate", [0xed, 0xa0, 0x80], "invalid utf-8 sequence of 1 bytes"],
-    ["beyond Unicode", [0xf4, 0x90, 0x80, 0x80], "invalid utf-8 sequence of 1 bytes"],
+    ["a code point beyond Unicode", [0xf4, 0x90, 0x80, 0x80], "invalid utf-8 sequence of 1 bytes"],
     ["half a character at the end", [0xf0, 0x9f], "incomplete utf-8 byte sequence"],
-  ])("%s stops the reading, and is an error at the end", (_what, broken, words) => {
+  ])("are not read after %s, which is reported at the end", (_title, broken, words) => {
     const before = bytes(`data: ${JSON.stringify(chunk({ content: "a" }))}\n\n`);
     const tail = words.startsWith("incomplete") ? [] : [...bytes("data: [DONE]\n\n")];
     const all = Uint8Array.from([...before, ...broken, ...tail]);
-    const events = [added(message()), text("a"), failed(`UTF8 error: ${words} from index 0`)];
-    expect(read([all])).toEqual(events);
-    expect(read(byteByByte(all))).toEqual(events);
-    expect(read([all], "idle_timeout").at(-1)).toEqual(failed("idle timeout waiting for SSE"));
+    const events = [
+      itemAdded(message()),
+      text("a"),
+      streamError(`UTF8 error: ${words} from index 0`),
+    ];
+    expect(parseReads([all])).toEqual(events);
+    expect(parseReads(splitIntoBytes(all))).toEqual(events);
+    expect(parseReads([all], "idle_timeout").at(-1)).toEqual(
+      streamError("idle timeout waiting for SSE"),
+    );
   });
 
-  test("need a text decoder, and an event has a limit", () => {
-    const bare = chatStream({ show_raw_agent_reasoning: true, maxEventLength: 8 });
-    expect(() => bare.push(bytes("data: x\n\n"), [])).toThrow(
+  test("need a text decoder, and events are limited in length", () => {
+    const streamWithoutDecoder = createChatStream({
+      show_raw_agent_reasoning: true,
+      maxEventLength: 8,
+    });
+    expect(() => streamWithoutDecoder.push(bytes("data: x\n\n"), [])).toThrow(
       expect.objectContaining({ code: "no_text_decoder" }),
     );
-    expect(() => bare.push("data: longer than that", [])).toThrow(
+    expect(() => streamWithoutDecoder.push("data: longer than that", [])).toThrow(
       expect.objectContaining({ code: "event_too_large" }),
     );
   });
@@ -366,42 +388,63 @@ describe("the bytes", () => {
   const reply = fc
     .tuple(fc.array(line), fc.oneof({ weight: 4, arbitrary: fc.constant([]) }, fc.uint8Array()))
     .map(([lines, tail]) => Uint8Array.from([...bytes(lines.join("")), ...tail]));
-  const end = fc.constantFrom<StreamEnd[]>("eof", "idle_timeout", "transport_error", "aborted");
+  const anyEnd = fc.constantFrom<StreamEndReason[]>(
+    "eof",
+    "idle_timeout",
+    "transport_error",
+    "aborted",
+  );
 
-  test("give the same events wherever the network cut them", () => {
+  test("give the same events however they are split", () => {
     fc.assert(
-      fc.property(reply, fc.array(fc.nat(40)), end, fc.boolean(), (all, cuts, how, raw) => {
-        const expected = read([all], how, raw);
-        expect(read(cutAt(all, cuts), how, raw)).toEqual(expected);
-        expect(read(byteByByte(all), how, raw)).toEqual(expected);
-      }),
-      runs(150),
+      fc.property(
+        reply,
+        fc.array(fc.nat(40)),
+        anyEnd,
+        fc.boolean(),
+        (all, cuts, endReason, raw) => {
+          const expected = parseReads([all], endReason, raw);
+          expect(parseReads(splitAt(all, cuts), endReason, raw)).toEqual(expected);
+          expect(parseReads(splitIntoBytes(all), endReason, raw)).toEqual(expected);
+        },
+      ),
+      propertyRuns(150),
     );
   });
 
-  test("give at most one `completed`, and no event after an error", () => {
+  test("give at most one `completed` and no event after an error", () => {
     fc.assert(
-      fc.property(reply, end, (all, how) => {
-        const types = read([all], how).map(({ type }) => type);
+      fc.property(reply, anyEnd, (all, endReason) => {
+        const types = parseReads([all], endReason).map(({ type }) => type);
         expect(types.filter((type) => type === "completed").length).toBeLessThan(2);
         expect(types.indexOf("error")).toBeOneOf([-1, types.length - 1]);
       }),
-      runs(150),
+      propertyRuns(150),
     );
   });
 
-  test("of any kind throw nothing but a WireError", () => {
+  test("of any kind throw only WireErrors", () => {
     fc.assert(
-      fc.property(fc.array(fc.oneof(fc.uint8Array(), fc.string(), line)), end, (reads, how) => {
-        expect(["done", "refused"]).toContain(outcome(() => read(reads, how, false)));
-      }),
-      runs(300),
+      fc.property(
+        fc.array(fc.oneof(fc.uint8Array(), fc.string(), line)),
+        anyEnd,
+        (reads, endReason) => {
+          expect(["done", "rejected"]).toContain(
+            runOutcome(() => parseReads(reads, endReason, false)),
+          );
+        },
+      ),
+      propertyRuns(300),
     );
   });
 
-  test("of two hundred thousand deltas make one message", () => {
+  test("of 200,000 deltas give one message", () => {
     const delta = `data: ${JSON.stringify(chunk({ content: "a" }))}\n\n`;
-    const events = read([delta.repeat(200_000)], "eof", false);
-    expect(events).toEqual([added(message()), done(message("a".repeat(200_000))), completed]);
+    const events = parseReads([delta.repeat(200_000)], "eof", false);
+    expect(events).toEqual([
+      itemAdded(message()),
+      itemDone(message("a".repeat(200_000))),
+      completed,
+    ]);
   });
 });

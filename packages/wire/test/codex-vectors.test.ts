@@ -4,13 +4,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
-import { vectorFaults, type Vector } from "../check/vector.ts";
+import { findVectorFaults, type Vector } from "../check/vector.ts";
 import { sharedData } from "../../../test/shared-data.ts";
 
 const shared = sharedData("vectors/chat-wire.json");
 
-/** One of each kind, so that the check is tried where the shared ones are not. */
-const own: Vector[] = [
+/** Vectors of each kind, for environments without the shared vectors. */
+const localVectors: Vector[] = [
   {
     id: "request",
     kind: "chat_request",
@@ -106,15 +106,15 @@ const own: Vector[] = [
   },
 ];
 
-test.each(own)("a case of each kind: $id", (vector) => {
-  expect(vectorFaults(vector)).toEqual([]);
+test.each(localVectors)("the Codex client passes a vector of each kind: $id", (vector) => {
+  expect(findVectorFaults(vector)).toEqual([]);
 });
 
-test.skipIf(shared.isMissing)("every shared vector", () => {
+test.skipIf(shared.isMissing)("the Codex client passes every shared vector", () => {
   const { vectors } = JSON.parse(readFileSync(shared.path, "utf8")) as { vectors: Vector[] };
   expect(vectors.length).toBeGreaterThan(0);
   const failed = vectors
-    .map((vector) => [vector.id, vectorFaults(vector)])
+    .map((vector) => [vector.id, findVectorFaults(vector)])
     .filter(([, faults]) => faults?.length);
   expect(failed).toEqual([]);
 });
@@ -147,20 +147,20 @@ const changes: [id: string, field: string, value: unknown][] = [
   ["config", "expected", { ok: false, error_contains: "other" }],
   ["config", "expected", { ok: false, exit_code: 1 }],
   ["warning", "expected", { ok: true, warning_contains: "`b` is ignored" }],
-  ["path", "colour", "red"],
-  ["path", "kind", "chat_colour"],
+  ["path", "color", "red"],
+  ["path", "kind", "chat_color"],
   ["path", "expected_path", undefined],
 ];
 
-test.each(changes)("the check can fail: %s with %s %j", (id, field, value) => {
-  const vector = own.find((one) => one.id === id);
+test.each(changes)("the check reports a changed vector: %s with %s = %j", (id, field, value) => {
+  const vector = localVectors.find((entry) => entry.id === id);
   if (vector === undefined) throw new Error(`no vector ${id}`);
-  const { [field]: _was, ...rest } = vector;
+  const { [field]: _removed, ...rest } = vector;
   const changed = value === undefined ? rest : { ...rest, [field]: value };
-  expect(vectorFaults(changed as Vector)).not.toEqual([]);
+  expect(findVectorFaults(changed as Vector)).not.toEqual([]);
 });
 
-test("the command names what failed, with what was expected and what came, and counts", () => {
+test("npm run vectors prints failed vectors with expected and actual output, and the totals", () => {
   const folder = mkdtempSync(join(tmpdir(), "deltawire-vectors-"));
   const run = (content: unknown) => {
     const file = join(folder, "vectors.json");
@@ -168,13 +168,13 @@ test("the command names what failed, with what was expected and what came, and c
     return runCommand(file);
   };
   try {
-    expect(run({ vectors: own })).toEqual({
+    expect(run({ vectors: localVectors })).toEqual({
       status: 0,
-      stdout: `${own.length} passed, 0 failed\n`,
+      stdout: `${localVectors.length} passed, 0 failed\n`,
       stderr: "",
     });
-    const wrong = { ...own[7], name: "a wrong path", expected_path: "x" };
-    expect(run({ vectors: [own[7], wrong] })).toEqual({
+    const failingVector = { ...localVectors[7], name: "a wrong path", expected_path: "x" };
+    expect(run({ vectors: [localVectors[7], failingVector] })).toEqual({
       status: 1,
       stdout:
         'FAILED bare path: a wrong path\n  expected_path:\n    expected "x"\n    got      "responses"\n1 passed, 1 failed\n',

@@ -1,21 +1,26 @@
 import {
   ChatBody,
   Repairs,
-  upstreamFailure,
-  type ChatInput,
+  parseUpstreamFailure,
+  type UpstreamChatEvent,
   type JsonObject,
 } from "@deltawire/wire";
 import { expect, test } from "vitest";
-import { body, call, chunk, usageChunk } from "./chat-stream.ts";
-import { choicesIn, detailsOf, toChat, toResponses } from "./reply-translations.ts";
+import { body, call, chunk, usageChunk } from "./chat-chunks.ts";
+import {
+  getChoices,
+  getRepairDetails,
+  translateToChat,
+  translateToResponses,
+} from "./translate-reply.ts";
 
-const said = chunk({ role: "assistant", content: "Hi" });
-const called = chunk({
+const textChunk = chunk({ role: "assistant", content: "Hi" });
+const callChunk = chunk({
   role: "assistant",
   ...call({ index: 0, id: "call_aaa", name: "get_weather", args: '{"city":"Paris"}' }),
 });
 
-const replies = { text: said, "a call": called };
+const replies = { text: textChunk, "a call": callChunk };
 
 test.each([
   ["text", "eos", "stop"],
@@ -25,14 +30,14 @@ test.each([
   ["text", "sensitive", "content_filter"],
   ["text", "max_tokens", "length"],
 ] as const)(
-  "%s that finishes with the word %s has the finish %s, and the word is on record",
-  (reply, word, finish) => {
-    const inputs: ChatInput[] = [replies[reply], chunk({}, word), "[DONE]"];
-    const chat = toChat(inputs);
-    expect(choicesIn(chat.out).at(-1)?.finish_reason).toBe(finish);
-    const record = [{ code: "finish_corrected", choice: 0, detail: word }];
+  "the finish reason of %s is changed from %s to %s, with a repair",
+  (reply, reason, finish) => {
+    const inputs: UpstreamChatEvent[] = [replies[reply], chunk({}, reason), "[DONE]"];
+    const chat = translateToChat(inputs);
+    expect(getChoices(chat.out).at(-1)?.finish_reason).toBe(finish);
+    const record = [{ code: "finish_corrected", choice: 0, detail: reason }];
     expect(chat.repairs.list).toEqual(record);
-    expect(toResponses(inputs).repairs.list).toEqual(record);
+    expect(translateToResponses(inputs).repairs.list).toEqual(record);
   },
 );
 
@@ -42,32 +47,32 @@ test.each([
   ["text", "length"],
   ["a call", "length"],
   ["text", "content_filter"],
-] as const)("%s that finishes with the word %s has nothing to correct", (reply, word) => {
-  const inputs: ChatInput[] = [replies[reply], chunk({}, word), "[DONE]"];
-  const chat = toChat(inputs);
-  expect(choicesIn(chat.out).at(-1)?.finish_reason).toBe(word);
+] as const)("the finish reason of %s is not changed if it is %s", (reply, reason) => {
+  const inputs: UpstreamChatEvent[] = [replies[reply], chunk({}, reason), "[DONE]"];
+  const chat = translateToChat(inputs);
+  expect(getChoices(chat.out).at(-1)?.finish_reason).toBe(reason);
   expect(chat.repairs.list).toEqual([]);
-  expect(toResponses(inputs).repairs.list).toEqual([]);
+  expect(translateToResponses(inputs).repairs.list).toEqual([]);
 });
 
-/** What both clients are told of the failure. */
-function failures(inputs: ChatInput[]) {
-  const { response } = toResponses(inputs);
-  const last = toChat(inputs).out.at(-1);
+/** Returns the failures that a Responses client and a Chat client receive. */
+function getFailures(inputs: UpstreamChatEvent[]) {
+  const { response } = translateToResponses(inputs);
+  const last = translateToChat(inputs).out.at(-1);
   return {
     responses: response?.error ?? null,
     chat: last === "[DONE]" ? null : (last?.error ?? null),
   };
 }
 
-const choiceWith = (fields: JsonObject) => ({
+const chunkWithChoice = (fields: JsonObject) => ({
   ...chunk({}),
   choices: [{ index: 0, delta: {}, finish_reason: null, ...fields }],
 });
 
-test.each<[string, ChatInput, { code: string; message: string }]>([
+test.each<[string, UpstreamChatEvent, { code: string; message: string }]>([
   [
-    "vLLM's error instead of a chunk",
+    "a vLLM error object instead of a chunk",
     { object: "error", message: "boom", type: "BadRequestError", code: 400 },
     { code: "upstream_error", message: "boom" },
   ],
@@ -79,117 +84,120 @@ test.each<[string, ChatInput, { code: string; message: string }]>([
   ["an error that is a string", { error: "boom" }, { code: "upstream_error", message: "boom" }],
   [
     "a choice with an error",
-    choiceWith({ error: { message: "slow down", code: 429 } }),
+    chunkWithChoice({ error: { message: "slow down", code: 429 } }),
     { code: "rate_limit_exceeded", message: "slow down" },
   ],
   [
     "a choice with an error that is a string",
-    choiceWith({ error: "overloaded" }),
+    chunkWithChoice({ error: "overloaded" }),
     { code: "server_is_overloaded", message: "overloaded" },
   ],
   [
-    "a choice with an error beside the finish word error",
-    choiceWith({ finish_reason: "error", error: { message: "boom", code: "tool_use_failed" } }),
+    "a choice with an error and finish_reason error",
+    chunkWithChoice({
+      finish_reason: "error",
+      error: { message: "boom", code: "tool_use_failed" },
+    }),
     { code: "tool_use_failed", message: "boom" },
   ],
-])("%s is a failure, with its words", (_form, input, failure) => {
+])("%s is a failure with the provider's message", (_title, input, failure) => {
   for (const inputs of [
-    [said, input, "[DONE]"],
+    [textChunk, input, "[DONE]"],
     [input, "[DONE]"],
-  ] as ChatInput[][]) {
-    const { responses, chat } = failures(inputs);
+  ] as UpstreamChatEvent[][]) {
+    const { responses, chat } = getFailures(inputs);
     expect(responses).toEqual(failure);
     expect(chat).toMatchObject(failure);
   }
 });
 
-test.each([[""], [false], [null]])("an error %j is none", (error) => {
-  const inputs: ChatInput[] = [
-    { ...said, error },
-    choiceWith({ error }),
+test.each([[""], [false], [null]])("an error field of %j is ignored", (error) => {
+  const inputs: UpstreamChatEvent[] = [
+    { ...textChunk, error },
+    chunkWithChoice({ error }),
     { ...chunk({}, "stop"), error },
     "[DONE]",
   ];
-  const { response, repairs } = toResponses(inputs);
+  const { response, repairs } = translateToResponses(inputs);
   expect(response).toMatchObject({ status: "completed", error: null });
   expect(repairs.list).toEqual([]);
-  expect(toChat(inputs).out.at(-1)).toBe("[DONE]");
+  expect(translateToChat(inputs).out.at(-1)).toBe("[DONE]");
 });
 
-test("an error beside a good finish is ignored, and its words are on record", () => {
+test("an error together with a finish reason is ignored, with a repair that contains its message", () => {
   const error = { message: "a second call could not be read", code: 502 };
-  const inputs: ChatInput[] = [
-    called,
-    choiceWith({ finish_reason: "tool_calls", error }),
+  const inputs: UpstreamChatEvent[] = [
+    callChunk,
+    chunkWithChoice({ finish_reason: "tool_calls", error }),
     "[DONE]",
   ];
-  const responses = toResponses(inputs);
+  const responses = translateToResponses(inputs);
   expect(responses.output).toMatchObject([{ type: "function_call", status: "completed" }]);
   expect(responses.response).toMatchObject({ status: "completed", error: null });
   const record = [{ code: "error_ignored", choice: 0, detail: JSON.stringify(error) }];
   expect(responses.repairs.list).toEqual(record);
-  const chat = toChat(inputs);
+  const chat = translateToChat(inputs);
   expect(chat.out.at(-1)).toBe("[DONE]");
   expect(chat.repairs.list).toEqual(record);
 });
 
-test("nothing but unreadable words and then the sentinel is a failure with these words", () => {
+test("a reply that has only invalid JSON and [DONE] is a failure with the invalid text as its message", () => {
   const repairs = new Repairs();
   const reader = new ChatBody({ repairs });
-  const inputs: ChatInput[] = [];
+  const inputs: UpstreamChatEvent[] = [];
   const reads = ["data: : keep-alive\n\n", "data: upstream connect error\n\n", "data: [DONE]\n\n"];
   for (const read of reads) reader.push(read, inputs);
   reader.end("eof", inputs);
-  const { responses, chat } = failures(inputs);
+  const { responses, chat } = getFailures(inputs);
   expect(responses).toEqual({ code: "upstream_error", message: "upstream connect error" });
   expect(chat).toMatchObject({ message: "upstream connect error" });
-  expect(detailsOf(repairs, "event_not_json")).toContain("upstream connect error");
+  expect(getRepairDetails(repairs, "event_not_json")).toContain("upstream connect error");
 });
 
 test.each(["<!DOCTYPE html><p>Hi", "\n<!-- a --> <html lang='en'>", "<head>\n\n<title>Ä</title>"])(
-  "a web page is named as one, wherever its bytes are cut: %j",
+  "a web page as the reply is reported, however it is split: %j",
   (page) => {
     const bytes = new TextEncoder().encode(page);
     for (const size of [1, 3, bytes.length]) {
       const reader = new ChatBody({ repairs: new Repairs(), utf8: new TextDecoder() });
-      const inputs: ChatInput[] = [];
-      for (let at = 0; at < bytes.length; at += size)
-        reader.push(bytes.subarray(at, at + size), inputs);
+      const inputs: UpstreamChatEvent[] = [];
+      for (let offset = 0; offset < bytes.length; offset += size)
+        reader.push(bytes.subarray(offset, offset + size), inputs);
       reader.end("eof", inputs);
-      expect(failures(inputs).responses).toEqual({
+      expect(getFailures(inputs).responses).toEqual({
         code: "upstream_web_page",
         message: expect.stringMatching(
-          /^the upstream answered a web page \(text\/html\), not an API: ./,
+          /^the upstream returned a web page \(text\/html\) instead of an API reply: ./,
         ) as string,
       });
     }
   },
 );
 
-test("looking for a web page behind many comments takes no time", () => {
+test("a web page after many comments is detected in linear time", () => {
   const reader = new ChatBody({ repairs: new Repairs() });
-  const inputs: ChatInput[] = [];
+  const inputs: UpstreamChatEvent[] = [];
   reader.push(`${"<!---->".repeat(1000)}x`, inputs);
   reader.end("eof", inputs);
-  expect(failures(inputs).responses?.code).toBe("upstream_error");
+  expect(getFailures(inputs).responses?.code).toBe("upstream_error");
 });
 
-test("unreadable words beside a reply are skipped, and counted", () => {
+test("events that are not JSON are skipped within a reply, with a repair", () => {
   const repairs = new Repairs();
   const reader = new ChatBody({ repairs });
-  const inputs: ChatInput[] = [];
-  const [hi = "", ...rest] = body([said, chunk({}, "stop")]);
+  const inputs: UpstreamChatEvent[] = [];
+  const [hi = "", ...rest] = body([textChunk, chunk({}, "stop")]);
   for (const read of ["data: oops\n\n", hi, "data: oops\n\n", ...rest]) reader.push(read, inputs);
   reader.end("eof", inputs);
-  expect(failures(inputs)).toEqual({ responses: null, chat: null });
-  expect(detailsOf(repairs, "event_not_json")).toEqual(["oops", "oops"]);
+  expect(getFailures(inputs)).toEqual({ responses: null, chat: null });
+  expect(getRepairDetails(repairs, "event_not_json")).toEqual(["oops", "oops"]);
 });
 
 test.each([[{}], [{ cost: 0 }], [{ prompt_tokens: "11" }], [null]])(
-  "a usage %j counts nothing, and does not replace one that does",
+  "a usage of %j does not replace one with counts",
   (later) => {
-    const { response } = toResponses([
-      said,
+    const { response } = translateToResponses([
+      textChunk,
       { ...chunk({}, "stop"), usage: later },
       usageChunk(),
       { ...usageChunk(), usage: later },
@@ -205,15 +213,15 @@ test.each([[{}], [{ cost: 0 }], [{ prompt_tokens: "11" }], [null]])(
   },
 );
 
-test("what a refused request's words happen to quote does not make the server a busy one", () => {
+test("words in the message of a rejected request do not turn it into an overload or rate limit error", () => {
   const message = "no such model; there are: clean, overloaded, rate limit";
-  expect(upstreamFailure({ status: 404, code: "model_not_found", message }).code).toBe(
+  expect(parseUpstreamFailure({ status: 404, code: "model_not_found", message }).code).toBe(
     "model_not_found",
   );
-  expect(upstreamFailure({ message: "the server is overloaded" }).code).toBe(
+  expect(parseUpstreamFailure({ message: "the server is overloaded" }).code).toBe(
     "server_is_overloaded",
   );
-  expect(upstreamFailure({ status: 500, message: "rate limit reached" }).code).toBe(
+  expect(parseUpstreamFailure({ status: 500, message: "rate limit reached" }).code).toBe(
     "rate_limit_exceeded",
   );
 });

@@ -2,7 +2,7 @@ import {
   ChatBody,
   ChatOverChat,
   ChatOverResponses,
-  encodeChatOutput,
+  encodeChatEvent,
   encodeResponseEvent,
   genericProfile,
   Repairs,
@@ -10,18 +10,19 @@ import {
   ResponsesOverChat,
   ResponsesOverResponses,
   WireError,
-  withFlags,
-  type ChatOutput,
+  withProfileFlags,
+  type ChatStreamEvent,
   type ResponseEvent,
   type StreamMachine,
 } from "@deltawire/wire";
-import { newIds, tools } from "./reply-translations.ts";
+import { createIdCounter, sampleTools } from "./translate-reply.ts";
 
-/** How a reply is read: the wire of the upstream and the form that the client gets. */
+/** Creates the translators, by the upstream's wire and the client's wire. */
 const routes = {
   "chat to responses": () => translate(new ChatBody(bodyOptions()), responsesOverChat()),
   "chat to chat": () => translate(new ChatBody(bodyOptions()), chatOverChat("deltas")),
-  "chat to chat, whole calls": () => translate(new ChatBody(bodyOptions()), chatOverChat("whole")),
+  "chat to chat with complete calls": () =>
+    translate(new ChatBody(bodyOptions()), chatOverChat("complete")),
   "responses to responses": () =>
     translate(new ResponsesBody(bodyOptions()), responsesOverResponses()),
   "responses to chat": () => translate(new ResponsesBody(bodyOptions()), chatOverResponses()),
@@ -32,52 +33,52 @@ export type Route = keyof typeof routes;
 export interface HostileReply {
   name: string;
   routes: readonly Route[];
-  /** Chunks of the body, as the network brings them. `size` is a number of calls, items, characters. */
+  /** Returns the chunks of the body. `size` is a number of calls, items or characters. */
   make: (size: number) => string[];
   size: number;
 }
 
-/** What reads a reply as the gateway does, and what it found: the error is that of a limit, if one was exceeded. */
+/** The result of a reply. `error` is set if a limit was exceeded. */
 export interface PlayedReply {
   error: WireError | undefined;
-  /** Characters that went to the client. */
+  /** Number of characters sent to the client. */
   written: number;
 }
 
-/** `onChunk` is given the work of each chunk of the network, and of the end. */
-export function play(
+/** Reads a reply like the gateway. `onChunk` runs the action for each chunk and for the end. */
+export function playReply(
   route: Route,
   chunks: readonly string[],
-  onChunk: (work: () => void) => void = (work) => work(),
+  onChunk: (action: () => void) => void = (action) => action(),
 ): PlayedReply {
   const machine = routes[route]();
-  const played: PlayedReply = { error: undefined, written: 0 };
-  const step = (work: () => void): void =>
+  const result: PlayedReply = { error: undefined, written: 0 };
+  const step = (action: () => void): void =>
     onChunk(() => {
       try {
-        work();
+        action();
       } catch (error) {
         if (!(error instanceof WireError)) throw error;
-        played.error = error;
+        result.error = error;
       }
     });
   for (const chunk of chunks) {
-    if (played.error !== undefined) return played;
-    step(() => (played.written += machine.push(chunk)));
+    if (result.error !== undefined) return result;
+    step(() => (result.written += machine.push(chunk)));
   }
-  if (played.error === undefined) step(() => (played.written += machine.end()));
-  return played;
+  if (result.error === undefined) step(() => (result.written += machine.end()));
+  return result;
 }
 
-interface Played {
+interface ReplyTranslator {
   push(chunk: string): number;
   end(): number;
 }
 
-function translate<In, Out extends ChatOutput | ResponseEvent>(
+function translate<In, Out extends ChatStreamEvent | ResponseEvent>(
   body: StreamMachine<string | Uint8Array, In>,
   translator: StreamMachine<In, Out>,
-): Played {
+): ReplyTranslator {
   const inputs: In[] = [];
   const out: Out[] = [];
   const write = (): number => {
@@ -86,7 +87,7 @@ function translate<In, Out extends ChatOutput | ResponseEvent>(
       written +=
         typeof output === "object" && "type" in output
           ? encodeResponseEvent(output as ResponseEvent).length
-          : encodeChatOutput(output).length;
+          : encodeChatEvent(output).length;
     return written;
   };
   const pass = (): void => {
@@ -108,16 +109,31 @@ function translate<In, Out extends ChatOutput | ResponseEvent>(
 }
 
 const bodyOptions = () => ({ repairs: new Repairs() });
-/** Everything that looks into text is on. */
-const profile = withFlags(genericProfile, {
+/** A profile with all features that scan text. */
+const profile = withProfileFlags(genericProfile, {
   thinkTags: true,
   leakedCalls: ["hermes", "qwen-xml", "kimi"],
 });
-const common = () => ({ newId: newIds(), createdAt: 1, profile, estimateInputTokens: () => 1 });
+const createCommonOptions = () => ({
+  newId: createIdCounter(),
+  createdAt: 1,
+  profile,
+  estimateInputTokens: () => 1,
+});
 const responsesOverChat = () =>
-  new ResponsesOverChat({ ...common(), responseId: "resp_1", tools, seal: () => "sealed" });
-const chatOverChat = (toolCalls: "deltas" | "whole") =>
-  new ChatOverChat({ ...common(), toolNames: tools.upstreamNames, tools, toolCalls });
+  new ResponsesOverChat({
+    ...createCommonOptions(),
+    responseId: "resp_1",
+    tools: sampleTools,
+    seal: () => "sealed",
+  });
+const chatOverChat = (toolCalls: "deltas" | "complete") =>
+  new ChatOverChat({
+    ...createCommonOptions(),
+    toolNames: sampleTools.upstreamNames,
+    tools: sampleTools,
+    toolCalls,
+  });
 const responsesOverResponses = () =>
   new ResponsesOverResponses({ responseId: "resp_1", createdAt: 1 }) as unknown as StreamMachine<
     { type: string },
@@ -125,14 +141,14 @@ const responsesOverResponses = () =>
   >;
 const chatOverResponses = () =>
   new ChatOverResponses({
-    ...common(),
-    toolNames: tools.upstreamNames,
-  }) as unknown as StreamMachine<{ type: string }, ChatOutput>;
+    ...createCommonOptions(),
+    toolNames: sampleTools.upstreamNames,
+  }) as unknown as StreamMachine<{ type: string }, ChatStreamEvent>;
 
-/** The size of a read of the network. */
+/** Characters per read. */
 const readSize = 64 * 1024;
 
-/** Events as the network brings them. */
+/** Splits events into reads. */
 function stream(events: Iterable<unknown>, tail = ""): string[] {
   const parts: string[] = [];
   for (const event of events)
@@ -141,13 +157,14 @@ function stream(events: Iterable<unknown>, tail = ""): string[] {
 }
 
 function reads(text: string): string[] {
-  const cut: string[] = [];
-  for (let at = 0; at < text.length; at += readSize) cut.push(text.slice(at, at + readSize));
-  return cut;
+  const result: string[] = [];
+  for (let offset = 0; offset < text.length; offset += readSize)
+    result.push(text.slice(offset, offset + readSize));
+  return result;
 }
 
-function* times<Value>(count: number, make: (nth: number) => Value): Generator<Value> {
-  for (let nth = 0; nth < count; nth += 1) yield make(nth);
+function* repeat<Value>(count: number, make: (index: number) => Value): Generator<Value> {
+  for (let index = 0; index < count; index += 1) yield make(index);
 }
 
 const chunk = (delta: object, finish: string | null = null, more: object = {}) => ({
@@ -158,24 +175,24 @@ const chunk = (delta: object, finish: string | null = null, more: object = {}) =
   choices: [{ index: 0, delta, finish_reason: finish, ...more }],
 });
 const call = (fields: object) => chunk({ tool_calls: [fields] });
-const named = (nth: number, args: string, name = "get_weather") => ({
-  index: nth,
-  id: `call_number_${nth}`,
+const toolCallEntry = (index: number, args: string, name = "get_weather") => ({
+  index: index,
+  id: `call_number_${index}`,
   type: "function",
   function: { name, arguments: args },
 });
-const finished = [chunk({}, "tool_calls"), "[DONE]"];
+const chatEnd = [chunk({}, "tool_calls"), "[DONE]"];
 
 function chatStream(events: Iterable<unknown>): string[] {
-  return stream([...events, ...finished]);
+  return stream([...events, ...chatEnd]);
 }
 
-/** A text in deltas of some characters, or in one. */
-function said(text: string, field = "content", step = 0): string[] {
+/** Splits a text into deltas of `step` characters; 0: one delta. */
+function toTextDeltas(text: string, field = "content", step = 0): string[] {
   const length = step === 0 ? Math.max(1, text.length) : step;
   return chatStream(
-    times(Math.ceil(text.length / length), (nth) =>
-      chunk({ [field]: text.slice(nth * length, (nth + 1) * length) }),
+    repeat(Math.ceil(text.length / length), (index) =>
+      chunk({ [field]: text.slice(index * length, (index + 1) * length) }),
     ),
   );
 }
@@ -183,7 +200,7 @@ function said(text: string, field = "content", step = 0): string[] {
 const chatRoutes: readonly Route[] = [
   "chat to responses",
   "chat to chat",
-  "chat to chat, whole calls",
+  "chat to chat with complete calls",
 ];
 const responsesRoutes: readonly Route[] = ["responses to responses", "responses to chat"];
 
@@ -195,7 +212,7 @@ function responses(name: string, size: number, make: (size: number) => string[])
   return { name, routes: responsesRoutes, size, make };
 }
 
-const wholeChat = (message: object, more: object = {}): string[] =>
+const completeChat = (message: object, more: object = {}): string[] =>
   reads(
     JSON.stringify({
       id: "c",
@@ -206,10 +223,10 @@ const wholeChat = (message: object, more: object = {}): string[] =>
     }),
   );
 
-const item = (nth: number) => ({
+const item = (index: number) => ({
   type: "function_call",
-  id: `fc_${nth}`,
-  call_id: `call_number_${nth}`,
+  id: `fc_${index}`,
+  call_id: `call_number_${index}`,
   name: "get_weather",
   arguments: "{}",
   status: "completed",
@@ -219,70 +236,81 @@ const completed = (output: unknown[]) => ({
   response: { id: "r", object: "response", status: "completed", output },
 });
 
-/** Replies that a broken or malicious upstream sends. */
+/** Replies of broken or malicious upstreams. */
 export const hostileReplies: readonly HostileReply[] = [
   // tool calls
-  chat("calls, one in each event", 16_000, (size) =>
-    chatStream(times(size, (nth) => call(named(nth, `{"n":${nth}}`)))),
+  chat("many calls, one per event", 16_000, (size) =>
+    chatStream(repeat(size, (index) => call(toolCallEntry(index, `{"n":${index}}`)))),
   ),
-  chat("calls, all in one event", 4_000, (size) =>
-    chatStream([chunk({ tool_calls: [...times(size, (nth) => named(nth, `{"n":${nth}}`))] })]),
-  ),
-  chat("calls, all in one complete reply", 4_000, (size) =>
-    wholeChat({ content: null, tool_calls: [...times(size, (nth) => named(nth, "{}"))] }),
-  ),
-  chat("calls in turns: all begin, then all end", 4_000, (size) =>
+  chat("many calls in one event", 4_000, (size) =>
     chatStream([
-      ...times(size, (nth) => call(named(nth, '{"n":'))),
-      ...times(size, (nth) => call({ index: nth, function: { arguments: `${nth}}` } })),
+      chunk({ tool_calls: [...repeat(size, (index) => toolCallEntry(index, `{"n":${index}}`))] }),
     ]),
   ),
-  chat("calls without a name, and text between", 4_000, (size) =>
+  chat("many calls in one complete reply", 4_000, (size) =>
+    completeChat({
+      content: null,
+      tool_calls: [...repeat(size, (index) => toolCallEntry(index, "{}"))],
+    }),
+  ),
+  chat("many calls that all begin before the first one ends", 4_000, (size) =>
     chatStream([
-      ...times(size, (nth) =>
-        call({ index: nth, id: `call_number_${nth}`, function: { arguments: "" } }),
+      ...repeat(size, (index) => call(toolCallEntry(index, '{"n":'))),
+      ...repeat(size, (index) => call({ index: index, function: { arguments: `${index}}` } })),
+    ]),
+  ),
+  chat("many calls without a name, followed by text", 4_000, (size) =>
+    chatStream([
+      ...repeat(size, (index) =>
+        call({ index: index, id: `call_number_${index}`, function: { arguments: "" } }),
       ),
-      ...times(size * 4, () => chunk({ content: "a" })),
+      ...repeat(size * 4, () => chunk({ content: "a" })),
     ]),
   ),
-  chat("calls with half a name, and text between", 4_000, (size) =>
+  chat("many calls with half a name, followed by text", 4_000, (size) =>
     chatStream([
-      ...times(size, (nth) => call(named(nth, "", "get_"))),
-      ...times(size * 4, () => chunk({ content: "a" })),
+      ...repeat(size, (index) => call(toolCallEntry(index, "", "get_"))),
+      ...repeat(size * 4, () => chunk({ content: "a" })),
     ]),
   ),
-  chat("calls as text, then the same as calls", 2_000, (size) =>
+  chat("many leaked calls, followed by the same calls as tool calls", 2_000, (size) =>
     chatStream([
       chunk({
         content: [
-          ...times(
+          ...repeat(
             size,
-            (nth) => `<tool_call>{"name":"get_weather","arguments":{"n":${nth}}}</tool_call>`,
+            (index) => `<tool_call>{"name":"get_weather","arguments":{"n":${index}}}</tool_call>`,
           ),
         ].join(""),
       }),
-      ...times(size, (nth) => call(named(nth, `{"n":${nth}}`))),
+      ...repeat(size, (index) => call(toolCallEntry(index, `{"n":${index}}`))),
     ]),
   ),
-  chat("calls with signatures, and reasoning between", 2_000, (size) =>
+  chat("many calls with signatures, each with reasoning", 2_000, (size) =>
     chatStream(
-      times(size, (nth) =>
+      repeat(size, (index) =>
         chunk({
           reasoning_content: "a",
-          tool_calls: [{ ...named(nth, "{}"), extra_content: { google: { signature: "s" } } }],
+          tool_calls: [
+            { ...toolCallEntry(index, "{}"), extra_content: { google: { signature: "s" } } },
+          ],
         }),
       ),
     ),
   ),
   chat("one call with a new unknown field in every event", 20_000, (size) =>
-    chatStream(times(size, (nth) => call({ ...named(0, nth === 0 ? "{}" : ""), [`f${nth}`]: 1 }))),
+    chatStream(
+      repeat(size, (index) =>
+        call({ ...toolCallEntry(0, index === 0 ? "{}" : ""), [`f${index}`]: 1 }),
+      ),
+    ),
   ),
   // fields that are repeated in every event
   ...["id", "model"].map((field) =>
-    chat(`a long ${field}, and then deltas without one`, 2_000_000, (size) =>
+    chat(`a long ${field}, followed by deltas without one`, 2_000_000, (size) =>
       chatStream([
         { ...chunk({ content: "a" }), [field]: "x".repeat(size) },
-        ...times(500, () => ({ ...chunk({ content: "a" }), [field]: undefined })),
+        ...repeat(500, () => ({ ...chunk({ content: "a" }), [field]: undefined })),
       ]),
     ),
   ),
@@ -291,74 +319,76 @@ export const hostileReplies: readonly HostileReply[] = [
       {
         ...chunk({}),
         system_fingerprint: "x".repeat(size),
-        choices: [...times(1_000, (index) => ({ index, delta: {}, finish_reason: "stop" }))],
+        choices: [...repeat(1_000, (index) => ({ index, delta: {}, finish_reason: "stop" }))],
       },
       "[DONE]",
     ]),
   ),
   ...["id", "model"].map((field) =>
-    responses(`a response with a long ${field}, and then deltas`, 2_000_000, (size) =>
+    responses(`a response with a long ${field}, followed by deltas`, 2_000_000, (size) =>
       stream([
         { type: "response.created", response: { id: "r", model: "m", [field]: "x".repeat(size) } },
-        ...times(500, () => ({ type: "response.output_text.delta", item_id: "i", delta: "a" })),
+        ...repeat(500, () => ({ type: "response.output_text.delta", item_id: "i", delta: "a" })),
         completed([]),
       ]),
     ),
   ),
   // arguments
-  chat("objects in a row as the arguments of one call", 100_000, (size) =>
-    chatStream([call(named(0, [...times(size, (nth) => `{"n":${nth}}`)].join("")))]),
+  chat("many concatenated objects as the arguments of one call", 100_000, (size) =>
+    chatStream([call(toolCallEntry(0, [...repeat(size, (index) => `{"n":${index}}`)].join("")))]),
   ),
-  chat("the same object again and again as arguments", 400_000, (size) =>
-    chatStream([call(named(0, "{}".repeat(size)))]),
+  chat("the same object repeated as arguments", 400_000, (size) =>
+    chatStream([call(toolCallEntry(0, "{}".repeat(size)))]),
   ),
   chat("arguments of a million small values", 1_000_000, (size) =>
-    chatStream([call(named(0, `{"a":[${"{},".repeat(size)}0]}`))]),
+    chatStream([call(toolCallEntry(0, `{"a":[${"{},".repeat(size)}0]}`))]),
   ),
-  chat("arguments nested deeply", 400_000, (size) =>
-    chatStream([call(named(0, `{"a":${"[".repeat(size)}1${"]".repeat(size)}}`))]),
+  chat("deeply nested arguments", 400_000, (size) =>
+    chatStream([call(toolCallEntry(0, `{"a":${"[".repeat(size)}1${"]".repeat(size)}}`))]),
   ),
-  chat("arguments nested deeply, for a shell", 100_000, (size) =>
-    chatStream([call(named(0, `{"commands":${"[".repeat(size)}1${"]".repeat(size)}}`, "shell"))]),
-  ),
-  chat("arguments and then closing braces", 2_000_000, (size) =>
-    chatStream([call(named(0, `{}${"}".repeat(size)}`))]),
-  ),
-  chat("arguments, then blanks one by one", 20_000, (size) =>
+  chat("deeply nested arguments of a shell call", 100_000, (size) =>
     chatStream([
-      call(named(0, "{}")),
-      ...times(size, () => call({ index: 0, function: { arguments: "  " } })),
+      call(toolCallEntry(0, `{"commands":${"[".repeat(size)}1${"]".repeat(size)}}`, "shell")),
     ]),
   ),
-  chat("snapshots of arguments, then short ones", 10_000, (size) =>
+  chat("arguments followed by many closing braces", 2_000_000, (size) =>
+    chatStream([call(toolCallEntry(0, `{}${"}".repeat(size)}`))]),
+  ),
+  chat("arguments followed by many deltas of spaces", 20_000, (size) =>
     chatStream([
-      call(named(0, '{"a":"')),
+      call(toolCallEntry(0, "{}")),
+      ...repeat(size, () => call({ index: 0, function: { arguments: "  " } })),
+    ]),
+  ),
+  chat("a long snapshot of arguments, followed by short ones", 10_000, (size) =>
+    chatStream([
+      call(toolCallEntry(0, '{"a":"')),
       call({ index: 0, function: { arguments: '{"a":"b' } }),
       call({ index: 0, function: { arguments: `{"a":"b${"c".repeat(1_000_000)}` } }),
-      ...times(size, () => call({ index: 0, function: { arguments: "{" } })),
+      ...repeat(size, () => call({ index: 0, function: { arguments: "{" } })),
     ]),
   ),
-  chat("a long snapshot, then the name again and again", 10_000, (size) =>
+  chat("a long snapshot of arguments, followed by the name repeated", 10_000, (size) =>
     chatStream([
-      call(named(0, '{"a":"')),
+      call(toolCallEntry(0, '{"a":"')),
       call({ index: 0, function: { arguments: `{"a":"${"c".repeat(1_000_000)}"}` } }),
-      ...times(size, () =>
+      ...repeat(size, () =>
         call({ index: 0, id: "call_number_0", function: { name: "get_weather", arguments: "" } }),
       ),
     ]),
   ),
-  chat("closing braces one by one while another call waits", 20_000, (size) =>
+  chat("deltas of one closing brace while another call waits", 20_000, (size) =>
     chatStream([
-      call(named(0, `{"a":"${"c".repeat(200_000)}`)),
-      call(named(1, "{}")),
-      ...times(size, () => call({ index: 0, function: { arguments: "}" } })),
+      call(toolCallEntry(0, `{"a":"${"c".repeat(200_000)}`)),
+      call(toolCallEntry(1, "{}")),
+      ...repeat(size, () => call({ index: 0, function: { arguments: "}" } })),
     ]),
   ),
   // text
   ...["\\", "<", "`", "{", "}", "\n", " ", "<tool_call>", "<function=", "</think>", "<think>"].map(
     (word) =>
-      chat(`text of ${JSON.stringify(word)}`, 1_000_000, (size) =>
-        said(word.repeat(Math.ceil(size / word.length))),
+      chat(`the text ${JSON.stringify(word)} repeated`, 1_000_000, (size) =>
+        toTextDeltas(word.repeat(Math.ceil(size / word.length))),
       ),
   ),
   ...[
@@ -374,57 +404,65 @@ export const hostileReplies: readonly HostileReply[] = [
     "<|tool_call_begin|>functions.get_weather:",
   ].flatMap((word) =>
     ["1", " ", "<", "\\", "\n", "</parameter>", '"', "`"].map((filler) =>
-      chat(`text of ${word}, then ${JSON.stringify(filler)} in small deltas`, 60_000, (size) =>
-        said(word + filler.repeat(Math.ceil(size / filler.length)), "content", 12),
+      chat(
+        `the text ${word} followed by ${JSON.stringify(filler)} repeated in small deltas`,
+        60_000,
+        (size) =>
+          toTextDeltas(word + filler.repeat(Math.ceil(size / filler.length)), "content", 12),
       ),
     ),
   ),
-  chat("an id of Kimi's of a million digits", 1_000_000, (size) =>
-    said(`<|tool_call_begin|>get_weather:${"1".repeat(size)}<|tool_call_argument_begin|>{}`),
+  chat("a Kimi call id of a million digits", 1_000_000, (size) =>
+    toTextDeltas(
+      `<|tool_call_begin|>get_weather:${"1".repeat(size)}<|tool_call_argument_begin|>{}`,
+    ),
   ),
-  chat("a call as text with a name of millions of characters", 2_000_000, (size) =>
-    said(`<tool_call>{"${"a".repeat(size)}":1}</tool_call>`),
+  chat("a leaked call with a name of two million characters", 2_000_000, (size) =>
+    toTextDeltas(`<tool_call>{"${"a".repeat(size)}":1}</tool_call>`),
   ),
-  chat("reasoning in tags, then in a field again", 100_000, (size) =>
+  chat("reasoning in think tags, repeated in a field", 100_000, (size) =>
     chatStream([
       chunk({ content: `<think>${"a".repeat(size)}` }),
-      ...times(size / 4, () => chunk({ reasoning_content: "aaaa" })),
+      ...repeat(size / 4, () => chunk({ reasoning_content: "aaaa" })),
     ]),
   ),
-  chat("an image of endless format", 2_000_000, (size) =>
+  chat("an image with a media type of two megabytes", 2_000_000, (size) =>
     chatStream([chunk({ images: [{ image_url: { url: `data:image/${"a".repeat(size)}` } }] })]),
   ),
-  chat("an image as text parts nested deeply", 2_000, (size) =>
+  chat("deeply nested text parts", 2_000, (size) =>
     chatStream([
       `{"id":"c","choices":[{"index":0,"delta":{"content":[{"text":${"[".repeat(size)}"a"${"]".repeat(size)}}]}}]}`,
     ]),
   ),
   chat("text of control characters", 4_000_000, (size) =>
-    said("\u0001".repeat(size), "content", 50_000),
+    toTextDeltas("\u0001".repeat(size), "content", 50_000),
   ),
-  chat("text of 9 MB in one event", 9_000_000, (size) => said("a".repeat(size))),
-  chat("arguments of 9 MB in one event", 9_000_000, (size) =>
-    chatStream([call(named(0, `{"a":"${"a".repeat(size)}"}`))]),
+  chat("9 MB of text in one event", 9_000_000, (size) => toTextDeltas("a".repeat(size))),
+  chat("9 MB of arguments in one event", 9_000_000, (size) =>
+    chatStream([call(toolCallEntry(0, `{"a":"${"a".repeat(size)}"}`))]),
   ),
-  chat("ids and names of megabytes", 8, (size) =>
+  chat("call ids and names of a megabyte each", 8, (size) =>
     chatStream(
-      times(size, (nth) =>
-        call({ ...named(nth, "{}", "n".repeat(1_000_000)), id: "i".repeat(1_000_000) + nth }),
+      repeat(size, (index) =>
+        call({
+          ...toolCallEntry(index, "{}", "n".repeat(1_000_000)),
+          id: "i".repeat(1_000_000) + index,
+        }),
       ),
     ),
   ),
-  // shape
-  chat("choices, all in one event", 100_000, (size) =>
+  // structure
+  chat("many choices in one event", 100_000, (size) =>
     chatStream([
       {
         ...chunk({}),
-        choices: [...times(size, (index) => ({ index, delta: { content: "a" } }))],
+        choices: [...repeat(size, (index) => ({ index, delta: { content: "a" } }))],
       },
     ]),
   ),
-  chat("choices, one in each event", 100_000, (size) =>
+  chat("many choices, one per event", 100_000, (size) =>
     chatStream(
-      times(size, (index) => ({ id: "c", choices: [{ index, delta: { content: "a" } }] })),
+      repeat(size, (index) => ({ id: "c", choices: [{ index, delta: { content: "a" } }] })),
     ),
   ),
   chat("logprobs of millions of values in one event", 3_000_000, (size) =>
@@ -433,129 +471,136 @@ export const hostileReplies: readonly HostileReply[] = [
     ]),
   ),
   chat("logprobs of hundreds of thousands of entries in a complete reply", 60_000, (size) =>
-    wholeChat(
+    completeChat(
       { role: "assistant", content: "a" },
-      { logprobs: { content: [...times(size, () => ({ token: "a", logprob: -1 }))] } },
+      { logprobs: { content: [...repeat(size, () => ({ token: "a", logprob: -1 }))] } },
     ),
   ),
   chat("annotations in every event", 20_000, (size) =>
     chatStream(
-      times(size, (nth) =>
+      repeat(size, (index) =>
         chunk({
           content: "a",
-          annotations: [{ type: "url_citation", url_citation: { url: `u${nth}` } }],
+          annotations: [{ type: "url_citation", url_citation: { url: `u${index}` } }],
         }),
       ),
     ),
   ),
-  chat("JSON nested deeply in an event", 100_000, (size) =>
+  chat("deeply nested JSON in an event", 100_000, (size) =>
     chatStream([`{"id":"c","choices":[],"x":${"[".repeat(size)}${"]".repeat(size)}}`]),
   ),
-  chat("JSON nested deeply in a small event", 1_900, (size) =>
+  chat("deeply nested JSON in a small event", 1_900, (size) =>
     chatStream([
       chunk({ content: "a" }),
       `{"id":"c","choices":[{"index":0,"delta":{"content":"b"}}],"x":${"[".repeat(size)}${"]".repeat(size)}}`,
     ]),
   ),
-  chat("JSON nested deeply in a complete reply", 1_000_000, (size) =>
+  chat("deeply nested JSON in a complete reply", 1_000_000, (size) =>
     reads(`{"id":"c","choices":[],"x":${"[".repeat(size)}${"]".repeat(size)}}`),
   ),
   chat("usage of hundreds of thousands of fields", 200_000, (size) =>
     chatStream([
-      { id: "c", choices: [], usage: Object.fromEntries(times(size, (nth) => [`f${nth}`, 1])) },
+      {
+        id: "c",
+        choices: [],
+        usage: Object.fromEntries(repeat(size, (index) => [`f${index}`, 1])),
+      },
     ]),
   ),
   chat("a line that never ends", 20_000_000, (size) => reads(`data: {"a":"${"a".repeat(size)}`)),
-  chat("lines of data without end", 5_000_000, (size) => reads("data:\n".repeat(size))),
-  chat("comments", 1_000_000, (size) => stream([], ":\n\n".repeat(size))),
-  chat("empty events", 1_000_000, (size) => stream([], "data:\n\n".repeat(size))),
+  chat("an event of millions of data lines", 5_000_000, (size) => reads("data:\n".repeat(size))),
+  chat("many comments", 1_000_000, (size) => stream([], ":\n\n".repeat(size))),
+  chat("many empty events", 1_000_000, (size) => stream([], "data:\n\n".repeat(size))),
   // Responses
-  responses("items, each added and done", 20_000, (size) =>
+  responses("many items, each with added and done", 20_000, (size) =>
     stream(
       [
-        ...times(size, (nth) => [
+        ...repeat(size, (index) => [
           {
             type: "response.output_item.added",
-            output_index: nth,
-            item: { ...item(nth), arguments: "" },
+            output_index: index,
+            item: { ...item(index), arguments: "" },
           },
-          { type: "response.output_item.done", output_index: nth, item: item(nth) },
+          { type: "response.output_item.done", output_index: index, item: item(index) },
         ]),
       ].flat(),
     ),
   ),
-  responses("items under one index", 8_000, (size) =>
+  responses("many items with the same index", 8_000, (size) =>
     stream([
-      ...times(size, (nth) => ({
+      ...repeat(size, (index) => ({
         type: "response.output_item.added",
         output_index: 0,
-        item: item(nth),
+        item: item(index),
       })),
       completed([]),
     ]),
   ),
-  responses("items that only begin, then all of them in the last event", 6_000, (size) =>
+  responses("many items that are only added, then all of them in the last event", 6_000, (size) =>
     stream([
-      ...times(size, (nth) => ({
+      ...repeat(size, (index) => ({
         type: "response.output_item.added",
-        output_index: nth,
-        item: { ...item(nth), arguments: "" },
+        output_index: index,
+        item: { ...item(index), arguments: "" },
       })),
-      completed([...times(size, item)].toReversed()),
+      completed([...repeat(size, item)].toReversed()),
     ]),
   ),
-  responses("items of other ids in the last event", 6_000, (size) =>
+  responses("many items with different ids in the last event", 6_000, (size) =>
     stream([
-      ...times(size, (nth) => ({
+      ...repeat(size, (index) => ({
         type: "response.output_item.added",
-        output_index: nth,
-        item: { type: "message", id: `m${nth}` },
+        output_index: index,
+        item: { type: "message", id: `m${index}` },
       })),
-      completed([...times(size, (nth) => ({ type: "reasoning", id: `r${nth}` }))]),
+      completed([...repeat(size, (index) => ({ type: "reasoning", id: `r${index}` }))]),
     ]),
   ),
-  responses("items in a complete reply", 20_000, (size) =>
-    reads(JSON.stringify(completed([...times(size, item)]).response)),
+  responses("many items in a complete reply", 20_000, (size) =>
+    reads(JSON.stringify(completed([...repeat(size, item)]).response)),
   ),
-  responses("the end of a long item again and again", 20_000, (size) =>
+  responses("the done event of a long item repeated", 20_000, (size) =>
     stream([
       {
         type: "response.output_item.done",
         output_index: 0,
         item: { ...item(0), arguments: `{"a":"${"a".repeat(1_000_000)}"}` },
       },
-      ...times(size, () => ({
+      ...repeat(size, () => ({
         type: "response.output_item.done",
         output_index: 0,
         item: { type: "function_call", arguments: "{}" },
       })),
     ]),
   ),
-  responses("parts of reasoning", 20_000, (size) =>
+  responses("many parts of reasoning", 20_000, (size) =>
     stream(
-      times(size, (nth) => ({
+      repeat(size, (index) => ({
         type: "response.reasoning_text.delta",
         output_index: 0,
-        content_index: nth,
+        content_index: index,
         delta: "a",
       })),
     ),
   ),
   responses("a new field of the response in every event", 20_000, (size) =>
     stream(
-      times(size, (nth) => ({ type: "response.in_progress", response: { [`f${nth}`]: nth } })),
+      repeat(size, (index) => ({
+        type: "response.in_progress",
+        response: { [`f${index}`]: index },
+      })),
     ),
   ),
-  responses("JSON nested deeply in an event", 100_000, (size) =>
+  responses("deeply nested JSON in an event", 100_000, (size) =>
     stream([`{"type":"response.x","x":${"[".repeat(size)}${"]".repeat(size)}}`]),
   ),
-  responses("JSON nested deeply in a complete reply", 1_000_000, (size) =>
+  responses("deeply nested JSON in a complete reply", 1_000_000, (size) =>
     reads(`{"id":"r","output":[],"x":${"[".repeat(size)}${"]".repeat(size)}}`),
   ),
-  responses("text of 9 MB in one event", 9_000_000, (size) =>
+  responses("9 MB of text in one event", 9_000_000, (size) =>
     stream([{ type: "response.output_text.delta", output_index: 0, delta: "a".repeat(size) }]),
   ),
-  responses("text of 9 MB in a complete reply", 9_000_000, (size) =>
+  responses("9 MB of text in a complete reply", 9_000_000, (size) =>
     reads(
       JSON.stringify(
         completed([
@@ -564,20 +609,20 @@ export const hostileReplies: readonly HostileReply[] = [
       ),
     ),
   ),
-  responses("items of a million small values", 1_000_000, (size) =>
+  responses("an item of a million small values", 1_000_000, (size) =>
     stream([
       `{"type":"response.output_item.done","output_index":0,"item":{"type":"x_call","a":[${"{},".repeat(size)}0]}}`,
     ]),
   ),
-  responses("events of an unknown type", 100_000, (size) =>
-    stream(times(size, () => ({ type: "response.x", a: 1 }))),
+  responses("many events of an unknown type", 100_000, (size) =>
+    stream(repeat(size, () => ({ type: "response.x", a: 1 }))),
   ),
-  responses("an index of almost a billion", 1_000, (size) =>
+  responses("item indexes of almost a billion", 1_000, (size) =>
     stream([
-      ...times(size, (nth) => ({
+      ...repeat(size, (index) => ({
         type: "response.output_item.done",
-        output_index: 999_999_999 - nth,
-        item: item(nth),
+        output_index: 999_999_999 - index,
+        item: item(index),
       })),
     ]),
   ),

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { slowdown, workTime } from "../../../test/work-time.ts";
+import { measureSlowdown, measureCpuTime } from "../../../test/cpu-time.ts";
 import {
   defaultJsonLimits,
   describeJsonLimit,
@@ -10,32 +10,32 @@ import {
 
 const encoder = new TextEncoder();
 
-test("objects, arrays, strings and property names count, numbers and literals half", () => {
+test("the limit of values counts objects, arrays, strings and property names as one, and numbers and literals as half", () => {
   const json = '{"a": [1, -2.5e3, "x,y:{[", true, false, null, 7], "b": {"c": []}}';
   expect(countValues(json)).toBe(11);
   const scanner = new JsonLimitScanner();
   scanner.push(json);
-  expect(scanner.values).toBe(11);
+  expect(scanner.valueCount).toBe(11);
 });
 
-test("quotes and brackets inside a string do not count", () => {
+test("quotes and brackets inside a string are not counted", () => {
   expect(countValues(String.raw`["[[[[\"[[[[", "\\", "\\\"{", "${"[".repeat(500)}"]`)).toBe(5);
-  expect(exceeded(String.raw`["${'\\"['.repeat(500)}"]`, 1, 2)).toBeUndefined();
+  expect(findExceeded(String.raw`["${'\\"['.repeat(500)}"]`, 1, 2)).toBeUndefined();
 });
 
-test("the limit that is exceeded first is named", () => {
-  expect(exceeded("[[[]]]", 3, 10)).toBeUndefined();
-  expect(exceeded("[[[[]]]]", 3, 10)).toBe("depth");
-  expect(exceeded('["1", "2", 3, 4]', 3, 4)).toBeUndefined();
-  expect(exceeded('["1", "2", 3, 4, 5]', 3, 4)).toBe("values");
-  expect(exceeded('["1", "2", 3, 4, 5, [[[[', 3, 4)).toBe("values");
+test("the limit that is exceeded first is returned", () => {
+  expect(findExceeded("[[[]]]", 3, 10)).toBeUndefined();
+  expect(findExceeded("[[[[]]]]", 3, 10)).toBe("depth");
+  expect(findExceeded('["1", "2", 3, 4]', 3, 4)).toBeUndefined();
+  expect(findExceeded('["1", "2", 3, 4, 5]', 3, 4)).toBe("values");
+  expect(findExceeded('["1", "2", 3, 4, 5, [[[[', 3, 4)).toBe("values");
 });
 
-test("levels that are closed again do not add up", () => {
-  expect(exceeded(`[${"[[]],".repeat(1000)}0]`, 3, 10_000)).toBeUndefined();
+test("closed levels are not counted towards the depth", () => {
+  expect(findExceeded(`[${"[[]],".repeat(1000)}0]`, 3, 10_000)).toBeUndefined();
 });
 
-test("a limit that was exceeded stays exceeded", () => {
+test("a scanner keeps reporting a limit that was exceeded", () => {
   const scanner = new JsonLimitScanner({ maxDepth: 1, maxValues: 10 });
   expect([scanner.push("[["), scanner.push("]]"), scanner.push("1")]).toEqual([
     "depth",
@@ -44,13 +44,13 @@ test("a limit that was exceeded stays exceeded", () => {
   ]);
 });
 
-test("a sentence names the limit and its number", () => {
+test("the description of an exceeded limit contains its value", () => {
   const limits = { maxDepth: 3, maxValues: 40 };
   expect(describeJsonLimit("depth", limits)).toBe("is nested deeper than 3 levels");
   expect(describeJsonLimit("values", limits)).toBe("has more than 40 JSON values");
 });
 
-test("values and levels are counted alike in text, in bytes and in pieces of any size", () => {
+test("values and levels are counted equally in text, in bytes and in chunks of any size", () => {
   fc.assert(
     fc.property(fc.json(), fc.boolean(), fc.array(fc.nat()), (json, spaced, cuts) => {
       const value: unknown = JSON.parse(json);
@@ -67,69 +67,69 @@ test("values and levels are counted alike in text, in bytes and in pieces of any
         expect(findExceededJsonLimit(bytes, limits)).toBe(expected);
         const scanner = new JsonLimitScanner(limits);
         let last: string | undefined;
-        for (const piece of pieces(bytes, cuts)) last = scanner.push(piece);
+        for (const piece of splitBytes(bytes, cuts)) last = scanner.push(piece);
         expect(last).toBe(expected);
       }
     }),
   );
 });
 
-test("strings of any length end where they end, however they are escaped", () => {
+test("the end of a string is found for any length and any escapes", () => {
   const piece = fc.constantFrom('\\"', "\\\\", "\\n", "[", "€", "x".repeat(60));
   fc.assert(
     fc.property(fc.array(fc.array(piece)), fc.array(fc.nat()), (strings, cuts) => {
       const text = `[${strings.map((parts) => `"${parts.join("")}"`).join(",")}]`;
       const scanner = new JsonLimitScanner({ maxDepth: 1, maxValues: strings.length + 1 });
-      for (const part of pieces(encoder.encode(text), cuts))
+      for (const part of splitBytes(encoder.encode(text), cuts))
         expect(scanner.push(part)).toBeUndefined();
       expect(scanner.push(",0")).toBe("values");
     }),
   );
 });
 
-test("the work grows with the size of the text only, whatever stands in a string", () => {
-  const all = { maxDepth: 300, maxValues: Number.MAX_SAFE_INTEGER };
+test("scanning takes linear time for any contents of a string", () => {
+  const noLimits = { maxDepth: 300, maxValues: Number.MAX_SAFE_INTEGER };
   for (const unit of ["{},", '\\"', "\\\\", "a"]) {
     const text = `"${unit.repeat(400_000)}`;
     const bytes = encoder.encode(text);
     const eighth = bytes.subarray(0, bytes.length / 8);
     expect(
-      slowdown(
-        () => findExceededJsonLimit(eighth, all),
-        () => findExceededJsonLimit(bytes, all),
+      measureSlowdown(
+        () => findExceededJsonLimit(eighth, noLimits),
+        () => findExceededJsonLimit(bytes, noLimits),
       ),
     ).toBeLessThan(4);
   }
 });
 
-test("a text far over the limit costs no more than one at the limit", () => {
+test("scanning stops at the limit", () => {
   const text = `[${"{},".repeat(10_000_000)}{}]`;
-  expect(workTime(() => findExceededJsonLimit(text, defaultJsonLimits))).toBeLessThan(200);
+  expect(measureCpuTime(() => findExceededJsonLimit(text, defaultJsonLimits))).toBeLessThan(200);
 });
 
-function exceeded(json: string, maxDepth: number, maxValues: number): string | undefined {
+function findExceeded(json: string, maxDepth: number, maxValues: number): string | undefined {
   return findExceededJsonLimit(json, { maxDepth, maxValues });
 }
 
 function countValues(json: string): number {
   let values = 0;
-  while (exceeded(json, 300, values) !== undefined) values += 1;
+  while (findExceeded(json, 300, values) !== undefined) values += 1;
   return values;
 }
 
-/** The same by way of the parsed value. */
+/** Counts the values and levels of parsed JSON, to compare them with the scanner. */
 function measure(value: unknown): { values: number; depth: number } {
   if (typeof value !== "object" || value === null)
     return { values: typeof value === "string" ? 1 : 0.5, depth: 0 };
-  const inner = Object.values(value).map((each) => measure(each));
+  const inner = Object.values(value).map((entry) => measure(entry));
   const names = Array.isArray(value) ? 0 : inner.length;
   return {
-    values: inner.reduce((sum, each) => sum + each.values, 1 + names),
+    values: inner.reduce((sum, entry) => sum + entry.values, 1 + names),
     depth: 1 + Math.max(0, ...inner.map(({ depth }) => depth)),
   };
 }
 
-function pieces(bytes: Uint8Array, cuts: readonly number[]): Uint8Array[] {
-  const places = cuts.map((cut) => cut % (bytes.length + 1)).toSorted((a, b) => a - b);
-  return [0, ...places].map((from, nth) => bytes.subarray(from, places[nth] ?? bytes.length));
+function splitBytes(bytes: Uint8Array, cuts: readonly number[]): Uint8Array[] {
+  const offsets = cuts.map((cut) => cut % (bytes.length + 1)).toSorted((a, b) => a - b);
+  return [0, ...offsets].map((from, index) => bytes.subarray(from, offsets[index] ?? bytes.length));
 }

@@ -4,18 +4,19 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, expect, test } from "vitest";
-import { body, call, chunk, usage, usageChunk } from "./chat-stream.ts";
+import { body, call, chunk, usage, usageChunk } from "./chat-chunks.ts";
 import { sharedData } from "../../../test/shared-data.ts";
 
 const command = fileURLToPath(new URL("../check/recordings.ts", import.meta.url));
 const shared = sharedData("fixtures");
+const sharedMessages = sharedData("messages/fixtures");
 const folder = mkdtempSync(join(tmpdir(), "deltawire-recordings-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-function recordings(path: string): {
+function runCheck(path: string): {
   status: number | null;
   output: string;
-  last: string | undefined;
+  lastLine: string | undefined;
 } {
   const { status, stdout, stderr } = spawnSync(
     process.execPath,
@@ -23,7 +24,7 @@ function recordings(path: string): {
     { encoding: "utf8" },
   );
   const output = stdout + stderr;
-  return { status, output, last: output.trim().split("\n").at(-1) };
+  return { status, output, lastLine: output.trim().split("\n").at(-1) };
 }
 
 const entry = {
@@ -45,7 +46,7 @@ const entry = {
   },
 };
 
-function record(entries: object[]): string {
+function writeRecordings(entries: object[]): string {
   const chunks = [
     chunk({ reasoning_content: "hm" }),
     chunk({ content: "Hi" }),
@@ -58,10 +59,10 @@ function record(entries: object[]): string {
   return folder;
 }
 
-test("a recording that comes out as its index says passes", () => {
-  const { status, last, output } = recordings(record([entry]));
+test("a recording that matches its index passes", () => {
+  const { status, lastLine, output } = runCheck(writeRecordings([entry]));
   expect(output).toBe("1 passed, 0 failed\n");
-  expect([status, last]).toEqual([0, "1 passed, 0 failed"]);
+  expect([status, lastLine]).toEqual([0, "1 passed, 0 failed"]);
 });
 
 test.each([
@@ -71,40 +72,53 @@ test.each([
   ["order", { order: "trc" }],
   ["usage input", { usage: { ...usage, prompt_tokens: 1 } }],
   ["status", { finish_reasons_sent: ["length"] }],
-  ["expected.colour: unknown", { colour: "red" }],
-])("one that does not is named, with what differs: %s", (what, other) => {
-  const { status, output, last } = recordings(
-    record([{ ...entry, expected: { ...entry.expected, ...other } }]),
-  );
-  expect(output).toContain("FAILED call.sse");
-  expect(output).toContain(what);
-  expect([status, last]).toEqual([1, "0 passed, 1 failed"]);
-});
+  ["expected.color: not supported", { color: "red" }],
+])(
+  "a recording that differs from its index fails with a message about %s",
+  (difference, changes) => {
+    const { status, output, lastLine } = runCheck(
+      writeRecordings([{ ...entry, expected: { ...entry.expected, ...changes } }]),
+    );
+    expect(output).toContain("FAILED call.sse");
+    expect(output).toContain(difference);
+    expect([status, lastLine]).toEqual([1, "0 passed, 1 failed"]);
+  },
+);
 
 test("an unknown kind and a missing file fail", () => {
-  const { last } = recordings(
-    record([
+  const { lastLine } = runCheck(
+    writeRecordings([
       { ...entry, kind: "smoke" },
       { ...entry, file: "gone.sse" },
     ]),
   );
-  expect(last).toBe("0 passed, 2 failed");
+  expect(lastLine).toBe("0 passed, 2 failed");
 });
 
-test("a folder without an index, or with nothing to play, is an error that says so", () => {
-  expect(recordings(join(folder, "nowhere")).output).toContain("index.json does not exist");
-  const empty = recordings(record([]));
-  expect([empty.status, empty.last]).toEqual([1, "0 passed, 1 failed"]);
-  expect(empty.output).toContain("Nothing was played");
+test("a folder without an index or recordings is reported", () => {
+  expect(runCheck(join(folder, "nowhere")).output).toContain("index.json does not exist");
+  const empty = runCheck(writeRecordings([]));
+  expect([empty.status, empty.lastLine]).toEqual([1, "0 passed, 1 failed"]);
+  expect(empty.output).toContain("No recordings: ");
 });
 
 test.skipIf(shared.isMissing)(
-  "every Chat recording of the shared folder comes out as its README says",
+  "every shared Chat recording matches its index",
   { timeout: 60_000 },
   () => {
-    const { status, output, last } = recordings(shared.path);
+    const { status, output, lastLine } = runCheck(shared.path);
     expect(output).not.toContain("FAILED");
     expect(status).toBe(0);
-    expect(last).toMatch(/^[1-9]\d* passed, 0 failed$/);
+    expect(lastLine).toMatch(/^[1-9]\d* passed, 0 failed$/);
+  },
+);
+
+test.skipIf(sharedMessages.isMissing)(
+  "every shared Messages recording matches its index",
+  { timeout: 60_000 },
+  () => {
+    const { output, lastLine } = runCheck(sharedMessages.path);
+    expect(output).not.toContain("FAILED");
+    expect(lastLine).toMatch(/^[1-9]\d* passed, 0 failed$/);
   },
 );

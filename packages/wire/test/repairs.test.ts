@@ -1,72 +1,84 @@
 import {
   ChatBody,
-  chatRequest,
+  ChatOverMessages,
+  translateResponsesRequest,
   ChatOverResponses,
   decodeResponsesRequest,
   genericProfile,
-  mendHistory,
+  repairHistory,
   Repairs,
   ResponsesOverResponses,
-  withFlags,
-  type ChatInput,
-  type InputItem,
+  withProfileFlags,
+  type UpstreamChatEvent,
+  type ResponseInputItem,
   type JsonObject,
-  type Profile,
+  type UpstreamProfile,
   type RepairCode,
   type ReplyBodyOptions,
-  type ResponsesInput,
+  type UpstreamMessageEvent,
+  type UpstreamResponseEvent,
 } from "@deltawire/wire";
 import { expect, test } from "vitest";
-import { body, call, chunk, usage, usageChunk } from "./chat-stream.ts";
-import { newIds, toChat, toResponses } from "./reply-translations.ts";
+import { body, call, chunk, usage, usageChunk } from "./chat-chunks.ts";
+import { createIdCounter, translateToChat, translateToResponses } from "./translate-reply.ts";
 
-/** What is repaired of the body of a Chat reply. */
-function ofBody(reads: string[], expect?: ReplyBodyOptions["expect"]): Repairs {
+/** Returns the repairs of the body of a Chat reply. */
+function repairBody(reads: string[], expect?: ReplyBodyOptions["expect"]): Repairs {
   const repairs = new Repairs();
   const reader = new ChatBody({ repairs, ...(expect === undefined ? {} : { expect }) });
-  const inputs: ChatInput[] = [];
+  const inputs: UpstreamChatEvent[] = [];
   for (const read of reads) reader.push(read, inputs);
   reader.end("eof", inputs);
   return repairs;
 }
 
-/** What is repaired of chunks, on the way to a Responses and to a Chat client. */
-const forResponses = (...inputs: ChatInput[]): Repairs => toResponses(inputs).repairs;
-const forChat = (...inputs: ChatInput[]): Repairs => toChat(inputs).repairs;
+/** Returns the repairs of chunks for a Responses client; the next function, for a Chat client. */
+const repairForResponses = (...inputs: UpstreamChatEvent[]): Repairs =>
+  translateToResponses(inputs).repairs;
+const repairForChat = (...inputs: UpstreamChatEvent[]): Repairs => translateToChat(inputs).repairs;
 
-/** What is repaired of one call, its arguments in these fragments. */
-function ofCall(...args: unknown[]): Repairs {
+/** Returns the repairs of one call with its arguments in these fragments. */
+function repairCall(...args: unknown[]): Repairs {
   const [first, ...rest] = args;
-  return forResponses(
+  return repairForResponses(
     chunk(call({ index: 0, id: "call_aaa", name: "get_weather", args: first })),
-    ...rest.map((more) => chunk(call({ index: 0, args: more }))),
+    ...rest.map((fragment) => chunk(call({ index: 0, args: fragment }))),
     chunk({}, "tool_calls"),
     "[DONE]",
   );
 }
 
-/** What is repaired of the events of a Responses upstream, on the way to a client of the same wire or of Chat. */
-function ofEvents(
+/** Returns the repairs of the events of a Responses upstream for a client of either wire. */
+function repairEvents(
   machine: ResponsesOverResponses | ChatOverResponses,
-  ...events: ResponsesInput[]
+  ...events: UpstreamResponseEvent[]
 ): Repairs {
   for (const event of events) machine.push(event, []);
   machine.end("eof", []);
   return machine.repairs;
 }
-const sameWire = () => new ResponsesOverResponses({ responseId: "resp_1", createdAt: 1 });
-const otherWire = () => new ChatOverResponses({ newId: newIds(), createdAt: 1 });
-
-/** What is repaired of a request. */
-function ofRequest(request: JsonObject, flags: Partial<Profile> = {}): Repairs {
-  const decoded = decodeResponsesRequest({ model: "m", input: "Hi", ...request });
-  return chatRequest(decoded, { profile: withFlags(genericProfile, flags) }).repairs;
+/** Returns the repairs of the events of a Messages upstream for a Chat client. */
+function repairMessageEvents(...events: UpstreamMessageEvent[]): Repairs {
+  const machine = new ChatOverMessages({ newId: createIdCounter(), createdAt: 1 });
+  for (const event of events) machine.push(event, []);
+  machine.end("eof", []);
+  return machine.repairs;
 }
-const ofInput = (...input: JsonObject[]): Repairs => ofRequest({ input });
+const responsesOverResponses = () =>
+  new ResponsesOverResponses({ responseId: "resp_1", createdAt: 1 });
+const chatOverResponses = () => new ChatOverResponses({ newId: createIdCounter(), createdAt: 1 });
+
+/** Returns the repairs of a request. */
+function repairRequest(request: JsonObject, flags: Partial<UpstreamProfile> = {}): Repairs {
+  const decoded = decodeResponsesRequest({ model: "m", input: "Hi", ...request });
+  return translateResponsesRequest(decoded, { profile: withProfileFlags(genericProfile, flags) })
+    .repairs;
+}
+const repairInput = (...input: JsonObject[]): Repairs => repairRequest({ input });
 
 const user = { type: "message", role: "user", content: "Weather?" };
 const assistant = { type: "message", role: "assistant", content: "I look." };
-const oldCall = (id: string, args = "{}") => ({
+const callItem = (id: string, args = "{}") => ({
   type: "function_call",
   call_id: id,
   name: "get_weather",
@@ -86,147 +98,164 @@ const completed = {
   response: { id: "resp_1", status: "completed", output: [] },
 };
 
-/** The smallest case of each. */
+/** A minimal input for each repair. */
 const cases: Record<RepairCode, () => Repairs> = {
-  event_not_json: () => ofBody(["data: oops\n\n", ...body([hi, stop])]),
+  event_not_json: () => repairBody(["data: oops\n\n", ...body([hi, stop])]),
   event_spliced: () =>
-    ofBody([`data: {"id":"x","cho data: ${JSON.stringify(hi)}\n\n`, ...body([stop])]),
-  whole_reply_for_stream: () => ofBody(['{"choices":[]}'], "stream"),
-  stream_for_whole_reply: () => ofBody(body([hi, stop]), "whole"),
-  last_event_unterminated: () => ofBody([...body([hi, stop], false), "data: [DONE]"]),
+    repairBody([`data: {"id":"x","cho data: ${JSON.stringify(hi)}\n\n`, ...body([stop])]),
+  complete_reply_for_stream: () => repairBody(['{"choices":[]}'], "stream"),
+  stream_for_complete_reply: () => repairBody(body([hi, stop]), "complete"),
+  last_event_unterminated: () => repairBody([...body([hi, stop], false), "data: [DONE]"]),
 
-  envelope_completed: () => forChat({ ...hi, object: "" }, stop, "[DONE]"),
-  usage_moved: () => forChat({ ...hi, usage }, stop, "[DONE]"),
+  envelope_completed: () => repairForChat({ ...hi, object: "" }, stop, "[DONE]"),
+  usage_moved: () => repairForChat({ ...hi, usage }, stop, "[DONE]"),
   usage_estimated: () =>
-    toResponses([hi, stop, "[DONE]"], { estimateInputTokens: () => 7 }).repairs,
-  data_after_end: () => forResponses(hi, stop, "[DONE]", chunk({ content: "more" })),
+    translateToResponses([hi, stop, "[DONE]"], { estimateInputTokens: () => 7 }).repairs,
+  data_after_end: () => repairForResponses(hi, stop, "[DONE]", chunk({ content: "more" })),
   deltas_differ: () =>
-    ofEvents(
-      otherWire(),
+    repairEvents(
+      chatOverResponses(),
       created,
       { type: "response.output_text.delta", output_index: 0, content_index: 0, delta: "Hello" },
       { type: "response.output_text.done", output_index: 0, content_index: 0, text: "Goodbye" },
       completed,
     ),
-  event_dropped: () => ofEvents(sameWire(), created, { type: "keepalive" }, completed),
-  event_completed: () => ofEvents(sameWire(), completed),
+  event_dropped: () =>
+    repairEvents(responsesOverResponses(), created, { type: "keepalive" }, completed),
+  event_completed: () => repairEvents(responsesOverResponses(), completed),
+  response_completed: () => repairEvents(responsesOverResponses(), created, completed),
 
   content_parts_flattened: () =>
-    forResponses(chunk({ content: [{ type: "text", text: "Hi" }] }), stop, "[DONE]"),
-  content_not_text: () => forResponses(chunk({ content: 5 }), stop, "[DONE]"),
-  reasoning_tags_split: () => forResponses(chunk({ content: "<think>hm</think>Hi" }), stop),
-  reasoning_repeated: () => forResponses(chunk({ reasoning_content: "hm", reasoning: "hm" }), stop),
+    repairForResponses(chunk({ content: [{ type: "text", text: "Hi" }] }), stop, "[DONE]"),
+  content_not_text: () => repairForResponses(chunk({ content: 5 }), stop, "[DONE]"),
+  reasoning_tags_split: () => repairForResponses(chunk({ content: "<think>hm</think>Hi" }), stop),
+  reasoning_repeated: () =>
+    repairForResponses(chunk({ reasoning_content: "hm", reasoning: "hm" }), stop),
   reasoning_ignored: () =>
-    forResponses(chunk({ reasoning_content: "hm" }), chunk({ reasoning: "Aside." }), stop),
-  carry_lost: () => forResponses(chunk({ reasoning: "hm", reasoning_opaque: "SIG" }), stop),
+    repairForResponses(chunk({ reasoning_content: "hm" }), chunk({ reasoning: "Aside." }), stop),
+  opaque_reasoning_lost: () =>
+    repairForResponses(chunk({ reasoning: "hm", reasoning_opaque: "SIG" }), stop),
+  content_dropped: () =>
+    repairMessageEvents(
+      { type: "content_block_start", index: 0, content_block: { type: "text", text: "Hi" } },
+      {
+        type: "content_block_delta",
+        index: 0,
+        delta: { type: "citations_delta", citation: { type: "char_location" } },
+      },
+    ),
 
-  call_id_minted: () =>
-    forResponses(chunk(call({ index: 0, id: "0", name: "health", args: "{}" })), stop),
+  call_id_generated: () =>
+    repairForResponses(chunk(call({ index: 0, id: "0", name: "health", args: "{}" })), stop),
   call_id_changed: () =>
-    forResponses(
+    repairForResponses(
       chunk(call({ index: 0, id: "call_aaa", name: "health", args: '{"all":' })),
       chunk(call({ index: 0, id: "call_bbb", args: "true}" })),
       stop,
     ),
   call_name_joined: () =>
-    forResponses(
+    repairForResponses(
       chunk(call({ index: 0, id: "call_aaa", name: "get_" })),
       chunk(call({ index: 0, name: "weather", args: "{}" })),
       stop,
     ),
   call_name_ignored: () =>
-    forResponses(
+    repairForResponses(
       chunk(call({ index: 0, id: "call_aaa", name: "health", args: '{"all":' })),
       chunk(call({ index: 0, name: "get_time", args: "true}" })),
       stop,
     ),
-  call_without_name: () => forResponses(chunk(call({ index: 0, args: '{"city":"Paris"}' })), stop),
+  call_without_name: () =>
+    repairForResponses(chunk(call({ index: 0, args: '{"city":"Paris"}' })), stop),
   call_index_ignored: () =>
-    forResponses(
+    repairForResponses(
       chunk(call({ index: 0, id: "call_aaa", name: "health", args: '{"all":' })),
       chunk(call({ index: 7, args: "true}" })),
       stop,
     ),
   call_withheld: () =>
-    toResponses(
+    translateToResponses(
       [
         chunk(call({ index: 0, id: "call_aaa", name: "health", args: "{}" })),
         chunk({}, "length"),
         "[DONE]",
       ],
-      { cutCalls: "withheld" },
+      { truncatedCalls: "withheld" },
     ).repairs,
   call_repeated: () =>
-    toResponses(
+    translateToResponses(
       [
         chunk({ content: '<tool_call>{"name":"health","arguments":{}}</tool_call>' }),
         chunk(call({ index: 0, id: "call_aaa", name: "health", args: "{}" })),
         stop,
       ],
-      { profile: withFlags(genericProfile, { leakedCalls: ["hermes"] }) },
+      { profile: withProfileFlags(genericProfile, { leakedCalls: ["hermes"] }) },
     ).repairs,
   call_leaked: () =>
-    toResponses(
+    translateToResponses(
       [chunk({ content: '<tool_call>{"name":"health","arguments":{}}</tool_call>' }), stop],
-      { profile: withFlags(genericProfile, { leakedCalls: ["hermes"] }) },
+      { profile: withProfileFlags(genericProfile, { leakedCalls: ["hermes"] }) },
     ).repairs,
   legacy_function_call: () =>
-    forResponses(chunk({ function_call: { name: "health", arguments: "{}" } }), stop),
-  arguments_blank: () => ofCall(""),
-  arguments_cumulative: () => ofCall('{"a', '{"a":1', '{"a":1}'),
-  arguments_repeated: () => ofCall('{"a":1}', '{"a":1}'),
-  arguments_placeholder: () => ofCall("{}", '{"a":1}'),
-  arguments_split: () => ofCall('{"a":1}{"b":2}'),
-  arguments_object: () => ofCall({ city: "Paris" }),
-  arguments_tail_dropped: () => ofCall('{"a":1}}'),
-  arguments_not_whole: () => ofCall('{"city":"Pa'),
+    repairForResponses(chunk({ function_call: { name: "health", arguments: "{}" } }), stop),
+  arguments_blank: () => repairCall(""),
+  arguments_cumulative: () => repairCall('{"a', '{"a":1', '{"a":1}'),
+  arguments_repeated: () => repairCall('{"a":1}', '{"a":1}'),
+  arguments_placeholder: () => repairCall("{}", '{"a":1}'),
+  arguments_split: () => repairCall('{"a":1}{"b":2}'),
+  arguments_object: () => repairCall({ city: "Paris" }),
+  arguments_tail_dropped: () => repairCall('{"a":1}}'),
+  arguments_incomplete: () => repairCall('{"city":"Pa'),
   custom_input_unwrapped: () =>
-    forResponses(
+    repairForResponses(
       chunk(call({ index: 0, id: "call_aaa", name: "write_patch", args: "*** Begin" })),
       stop,
     ),
 
-  finish_corrected: () => forResponses(hi, chunk({}, "end_turn")),
-  finish_unknown: () => forResponses(hi, chunk({}, "banana")),
-  finish_repeated: () => forResponses(hi, stop, chunk({}, "length")),
-  finish_missing: () => forResponses(hi, "[DONE]"),
+  finish_corrected: () => repairForResponses(hi, chunk({}, "end_turn")),
+  finish_unknown: () => repairForResponses(hi, chunk({}, "banana")),
+  finish_repeated: () => repairForResponses(hi, stop, chunk({}, "length")),
+  finish_missing: () => repairForResponses(hi, "[DONE]"),
   error_ignored: () =>
-    forResponses(hi, {
+    repairForResponses(hi, {
       ...stop,
       choices: [{ index: 0, delta: {}, finish_reason: "stop", error: { message: "boom" } }],
     }),
 
-  item_skipped: () => ofInput(user, { type: "novelty" }),
-  tool_dropped: () => ofRequest({ tools: [{ type: "web_search" }] }),
-  tool_renamed: () => ofRequest({ tools: [{ type: "function", name: "get.weather" }] }),
-  tool_schema_completed: () => ofRequest({ tools: [{ type: "function", name: "health" }] }),
-  parameter_dropped: () => ofRequest({ truncation: "auto" }),
-  parameter_changed: () => ofRequest({ reasoning: { effort: "xhigh" } }, { efforts: ["high"] }),
+  item_skipped: () => repairInput(user, { type: "novelty" }),
+  tool_dropped: () => repairRequest({ tools: [{ type: "web_search" }] }),
+  tool_renamed: () => repairRequest({ tools: [{ type: "function", name: "get.weather" }] }),
+  tool_schema_completed: () => repairRequest({ tools: [{ type: "function", name: "health" }] }),
+  parameter_dropped: () => repairRequest({ truncation: "auto" }),
+  parameter_changed: () => repairRequest({ reasoning: { effort: "xhigh" } }, { efforts: ["high"] }),
   role_mapped: () =>
-    ofRequest(
+    repairRequest(
       { input: [user, { type: "message", role: "system", content: "Be brief." }] },
-      { laterSystem: "hoist" },
+      { lateSystemMessages: "hoist" },
     ),
-  history_reordered: () => ofInput(user, oldCall("call_aaa"), assistant, result("call_aaa")),
-  call_without_result: () => ofInput(user, oldCall("call_aaa"), user),
-  result_without_call: () => ofInput(user, result("call_aaa")),
+  history_reordered: () => repairInput(user, callItem("call_aaa"), assistant, result("call_aaa")),
+  call_without_result: () => repairInput(user, callItem("call_aaa"), user),
+  result_without_call: () => repairInput(user, result("call_aaa")),
   content_converted: () =>
-    ofInput({ ...user, content: [{ type: "input_file", file_url: "https://example.org/a.pdf" }] }),
-  reasoning_dropped: () => ofInput(user, reasoning, user),
+    repairInput({
+      ...user,
+      content: [{ type: "input_file", file_url: "https://example.org/a.pdf" }],
+    }),
+  reasoning_dropped: () => repairInput(user, reasoning, user),
   item_id_renewed: () => {
     const repairs = new Repairs();
     const history = [user, reasoning, { ...assistant, id: "msg_1" }, user];
-    mendHistory(history as unknown as InputItem[], { stored: false, repairs });
+    repairHistory(history as unknown as ResponseInputItem[], { stored: false, repairs });
     return repairs;
   },
 };
 
-/** What the record of each says: the provider's or the client's words, nothing where there are none. */
-const words: Record<RepairCode, string> = {
+/** The expected detail of each repair: the provider's or client's text, if any. */
+const details: Record<RepairCode, string> = {
   event_not_json: "oops",
   event_spliced: '{"id":"x","cho data: {',
-  whole_reply_for_stream: "",
-  stream_for_whole_reply: "",
+  complete_reply_for_stream: "",
+  stream_for_complete_reply: "",
   last_event_unterminated: "[DONE]",
   envelope_completed: "id chatcmpl-1",
   usage_moved: JSON.stringify(usage),
@@ -235,13 +264,15 @@ const words: Record<RepairCode, string> = {
   deltas_differ: "Goodbye",
   event_dropped: "keepalive",
   event_completed: "response.created",
+  response_completed: "completed_at, error, incomplete_details, usage, background",
   content_parts_flattened: '[{"type":"text","text":"Hi"}]',
   content_not_text: "5",
   reasoning_tags_split: "<think>hm</think>Hi",
   reasoning_repeated: "hm",
   reasoning_ignored: "Aside.",
-  carry_lost: "opaque",
-  call_id_minted: "0",
+  opaque_reasoning_lost: "opaque",
+  content_dropped: "char_location",
+  call_id_generated: "0",
   call_id_changed: "call_bbb",
   call_name_joined: "get_weather",
   call_name_ignored: "get_time",
@@ -258,7 +289,7 @@ const words: Record<RepairCode, string> = {
   arguments_split: '{"b":2}',
   arguments_object: '{"city":"Paris"}',
   arguments_tail_dropped: "}",
-  arguments_not_whole: '{"city":"Pa',
+  arguments_incomplete: '{"city":"Pa',
   custom_input_unwrapped: "*** Begin",
   finish_corrected: "end_turn",
   finish_unknown: "banana",
@@ -271,24 +302,27 @@ const words: Record<RepairCode, string> = {
   tool_schema_completed: "health",
   parameter_dropped: "truncation",
   parameter_changed: "reasoning.effort: xhigh -> high",
-  role_mapped: "a later system message moved to the front",
+  role_mapped: "a later system message moved to the start",
   history_reordered: "text after a call",
   call_without_result: "call_aaa",
   result_without_call: "call_aaa",
   content_converted: "https://example.org/a.pdf",
-  reasoning_dropped: "nothing was said or called after it",
+  reasoning_dropped: "no text or call follows it",
   item_id_renewed: "msg_1",
 };
 
-test.each(Object.keys(cases) as RepairCode[])("%s is counted, and told in words", (code) => {
-  const { counts, list } = cases[code]();
-  expect(counts.get(code)).toBe(1);
-  const detail = list.find((repair) => repair.code === code)?.detail;
-  expect(detail).toContain(words[code]);
-});
+test.each(Object.keys(cases) as RepairCode[])(
+  "the repair %s is recorded once with its detail",
+  (code) => {
+    const { counts, list } = cases[code]();
+    expect(counts.get(code)).toBe(1);
+    const detail = list.find((repair) => repair.code === code)?.detail;
+    expect(detail).toContain(details[code]);
+  },
+);
 
-test("a stream with nothing to mend has no repair, on either wire", () => {
-  const clean = [
+test("a valid stream needs no repair for either kind of client", () => {
+  const valid = [
     chunk({ role: "assistant", content: "" }),
     chunk({ reasoning_content: "I must look." }),
     chunk({ content: "I look." }),
@@ -307,13 +341,13 @@ test("a stream with nothing to mend has no repair, on either wire", () => {
     chunk({}, "tool_calls"),
     usageChunk(),
   ];
-  expect(ofBody(body(clean), "stream").list).toEqual([]);
-  expect(forResponses(...clean, "[DONE]").list).toEqual([]);
-  expect(forChat(...clean, "[DONE]").list).toEqual([]);
+  expect(repairBody(body(valid), "stream").list).toEqual([]);
+  expect(repairForResponses(...valid, "[DONE]").list).toEqual([]);
+  expect(repairForChat(...valid, "[DONE]").list).toEqual([]);
 });
 
-test("a request with nothing to mend has no repair", () => {
-  const { list } = ofRequest({
+test("a valid request needs no repair", () => {
+  const { list } = repairRequest({
     instructions: "Be brief.",
     stream: true,
     temperature: 1,
@@ -324,7 +358,7 @@ test("a request with nothing to mend has no repair", () => {
         parameters: { type: "object", properties: { city: { type: "string" } } },
       },
     ],
-    input: [user, assistant, oldCall("call_aaa"), result("call_aaa"), user],
+    input: [user, assistant, callItem("call_aaa"), result("call_aaa"), user],
   });
   expect(list).toEqual([]);
 });

@@ -1,44 +1,51 @@
 import {
-  chatRequest,
+  translateResponsesRequest,
   decodeResponsesRequest,
   genericProfile,
-  withFlags,
+  withProfileFlags,
   type ChatRequest,
-  type Profile,
+  type UpstreamProfile,
 } from "@deltawire/wire";
 import { expect, test } from "vitest";
 import { ruleFlags } from "../check/rule-flags.ts";
 import { upstreamRules } from "../check/upstream-rules.ts";
-import { ownCases, ruledCases, seenCases } from "./demanding-requests.ts";
+import { localCases, casesWithRule, catalogCases } from "./strict-rule-requests.ts";
 
-const flagged = ruledCases.flatMap((one) =>
-  ruleFlags[one.rule].map((flags) => ({ ...one, flags })),
+const casesWithFlags = casesWithRule.flatMap((entry) =>
+  ruleFlags[entry.rule].map((flags) => ({ ...entry, flags })),
 );
 
-test.each(ruledCases.filter(({ rule }) => ruleFlags[rule].length === 0))(
-  "the generic profile satisfies $rule: $title",
+test.each(casesWithRule.filter(({ rule }) => ruleFlags[rule].length === 0))(
+  "with the generic profile, the request satisfies $rule: $title",
   ({ rule, request }) => {
     expect(upstreamRules[rule](translate(request))).toBeUndefined();
   },
 );
 
-test.each(flagged)("$flags satisfies $rule: $title", ({ rule, flags, request }) => {
-  const profile = withFlags(genericProfile, flags);
-  expect(upstreamRules[rule](translate(request, profile))).toBeUndefined();
-});
+test.each(casesWithFlags)(
+  "with the flags $flags, the request satisfies $rule: $title",
+  ({ rule, flags, request }) => {
+    const profile = withProfileFlags(genericProfile, flags);
+    expect(upstreamRules[rule](translate(request, profile))).toBeUndefined();
+  },
+);
 
-test.each(ownCases.filter(({ rule }) => ruleFlags[rule].length > 0))(
-  "without its flag $rule refuses: $title",
+test.each(localCases.filter(({ rule }) => ruleFlags[rule].length > 0))(
+  "without flags, the request violates $rule: $title",
   ({ rule, request }) => {
     expect(upstreamRules[rule](translate(request))).toBeTypeOf("string");
   },
 );
 
-test.each([...ownCases, ...seenCases])("can be translated at all: $title", ({ request }) => {
-  expect(translate(request).messages).not.toEqual([]);
-});
+test.each([...localCases, ...catalogCases])(
+  "the request can be translated: $title",
+  ({ request }) => {
+    expect(translate(request).messages).not.toEqual([]);
+  },
+);
 
-function translate(request: object, profile?: Profile): ChatRequest {
+function translate(request: object, profile?: UpstreamProfile): ChatRequest {
   const decoded = decodeResponsesRequest(structuredClone(request));
-  return chatRequest(decoded, { upstreamModel: "q", ...(profile ? { profile } : {}) }).body;
+  return translateResponsesRequest(decoded, { upstreamModel: "q", ...(profile ? { profile } : {}) })
+    .body;
 }

@@ -1,20 +1,20 @@
 import {
-  chatRequest,
+  translateResponsesRequest,
   decodeResponsesRequest,
   genericProfile,
-  withFlags,
+  withProfileFlags,
   type ChatMessage,
-  type ChatRequestOptions,
-  type Profile,
-  type ReasoningCarry,
-  type TranslatedRequest,
+  type TranslateResponsesRequestOptions,
+  type UpstreamProfile,
+  type OpaqueReasoning,
+  type TranslatedResponsesRequest,
 } from "@deltawire/wire";
 import { describe, expect, test } from "vitest";
 
 const object = { type: "object", properties: {} };
 
-describe("a conversation", () => {
-  test("a string is what the user says, after the instructions", () => {
+describe("a conversation of a Responses client:", () => {
+  test("a string input becomes a user message after the instructions", () => {
     expect(translate({ input: "hi", instructions: "be brief", stream: true }).body).toEqual({
       model: "m",
       messages: [system("be brief"), user("hi")],
@@ -23,7 +23,7 @@ describe("a conversation", () => {
     });
   });
 
-  test("easy, typed and output messages become strings; pictures, files and audio become parts", () => {
+  test("text messages of every form become strings; images, files and audio become parts", () => {
     const messages = history([
       user("easy"),
       { type: "message", role: "user", content: [inputText("one"), inputText("two")] },
@@ -69,7 +69,7 @@ describe("a conversation", () => {
     ]);
   });
 
-  test("call, message, output, as Codex stores them, is one reply with its result behind it", () => {
+  test("a call, a message and an output, as Codex stores them, become one assistant message followed by the result", () => {
     const messages = history([
       user("weather?"),
       assistant("Let me see."),
@@ -86,7 +86,7 @@ describe("a conversation", () => {
     ]);
   });
 
-  test("parallel calls share a message, and their results stand in the order of the calls", () => {
+  test("parallel calls share one message, and their results follow in the order of the calls", () => {
     const messages = history([
       user("both?"),
       call("call_1", "a"),
@@ -108,7 +108,7 @@ describe("a conversation", () => {
     ]);
   });
 
-  test("what is said while a result is still awaited belongs to the reply that called", () => {
+  test("assistant text before the result of a call is merged into the message with the call", () => {
     const messages = history([
       user("both?"),
       call("call_1", "a"),
@@ -130,7 +130,7 @@ describe("a conversation", () => {
     ]);
   });
 
-  test("a call without a result gets one, a result without a call is said by the user", () => {
+  test("a call without a result gets a placeholder result, and a result without a call becomes a user message", () => {
     const { body, repairs } = translate({
       input: [user("go"), call("call_1", "a"), user("stop"), output("call_9", "late")],
     });
@@ -147,7 +147,7 @@ describe("a conversation", () => {
     ]);
   });
 
-  test("the assistant has a word between a result and the user where the upstream insists", () => {
+  test("an assistant message is inserted between a result and a user message if the upstream requires it", () => {
     const input = [user("hi"), call("call_1", "f"), output("call_1", "A"), user("stop")];
     expect(history(input, { userAfterTool: false })).toEqual([
       user("hi"),
@@ -158,7 +158,7 @@ describe("a conversation", () => {
     ]);
   });
 
-  test("two calls of one id are told apart, each with its own result", () => {
+  test("two calls with the same id get different ids, each with its own result", () => {
     const messages = history([
       user("go"),
       call("call_1", "a"),
@@ -174,7 +174,7 @@ describe("a conversation", () => {
     ]);
   });
 
-  test("arguments that are no JSON object are wrapped, empty ones are {}", () => {
+  test("arguments that are not a JSON object are wrapped, and empty arguments become {}", () => {
     const messages = history([
       user("go"),
       { ...call("call_1", "a"), arguments: "" },
@@ -189,8 +189,8 @@ describe("a conversation", () => {
   });
 });
 
-describe("every other kind of item", () => {
-  test("calls of all kinds go out as calls with their results", () => {
+describe("other items of a Responses client:", () => {
+  test("calls of every type are sent as calls with their results", () => {
     const messages = history([
       user("go"),
       { type: "custom_tool_call", call_id: "call_1", name: "apply_patch", input: "*** Begin" },
@@ -265,7 +265,7 @@ describe("every other kind of item", () => {
     ]);
   });
 
-  test("what a server did by itself is told as a note; what nobody can read is skipped and counted", () => {
+  test("hosted tool calls become notes, and unreadable items are skipped with a repair", () => {
     const { body, repairs } = translate({
       input: [
         user("go"),
@@ -274,7 +274,7 @@ describe("every other kind of item", () => {
         { type: "mcp_approval_response", approval_request_id: "a_1", approve: false },
         { type: "compaction", encrypted_content: "…" },
         { type: "mcp_list_tools", server_label: "docs", tools: [] },
-        { type: "aura", colour: "blue" },
+        { type: "aura", color: "blue" },
       ],
     });
     expect(body.messages).toEqual([
@@ -292,40 +292,43 @@ describe("every other kind of item", () => {
     expect(repairs.list.map(({ code, detail }) => `${code} ${detail}`)).toEqual([
       "item_skipped input[4]: compaction",
       "item_skipped input[5]: mcp_list_tools",
-      'item_skipped input[6]: {"type":"aura","colour":"blue"}',
+      'item_skipped input[6]: {"type":"aura","color":"blue"}',
     ]);
   });
 
   test.each([{ type: "item_reference", id: "msg_1" }, { id: "msg_2" }])(
-    "a reference is refused with what to do: without the item the answer would be out of context",
+    "a reference to a stored item is rejected with a hint to send the item itself",
     (reference) => {
       expect(() => translate({ input: [user("go"), reference] })).toThrow(
-        "input[1]: a Chat upstream keeps no items; send the item itself",
+        "input[1]: item references are not supported for a Chat upstream; send the item itself",
       );
     },
   );
 
-  test("an input of which nothing can be sent says what was skipped", () => {
-    expect(() => translate({ input: [{ type: "aura", colour: "blue" }] })).toThrow(
-      'input: nothing in it can be sent to a Chat upstream (input[0]: {"type":"aura","colour":"blue"})',
+  test("an input without any usable item is rejected with the list of skipped items", () => {
+    expect(() => translate({ input: [{ type: "aura", color: "blue" }] })).toThrow(
+      'input has no items that can be sent to a Chat upstream (input[0]: {"type":"aura","color":"blue"})',
     );
   });
 
-  test("a tool that is declared twice with other parameters is seen in the repairs", () => {
+  test("a tool that is declared twice with different parameters is reported as a repair", () => {
     const tool = (type: string) => ({
       type: "function",
       name: "f",
       parameters: { type: "object", properties: { a: { type } } },
     });
-    const twice = translate({ input: [user("go")], tools: [tool("string"), tool("number")] });
-    expect(twice.repairs.list).toEqual([
-      { code: "tool_dropped", choice: 0, detail: "f, declared again with other parameters" },
+    const differentTools = translate({
+      input: [user("go")],
+      tools: [tool("string"), tool("number")],
+    });
+    expect(differentTools.repairs.list).toEqual([
+      { code: "tool_dropped", choice: 0, detail: "f, declared again with different parameters" },
     ]);
-    const same = translate({ input: [user("go")], tools: [tool("string"), tool("string")] });
-    expect(same.repairs.list).toEqual([]);
+    const equalTools = translate({ input: [user("go")], tools: [tool("string"), tool("string")] });
+    expect(equalTools.repairs.list).toEqual([]);
   });
 
-  test("a tool_choice for a tool that nobody declared is refused", () => {
+  test("a tool_choice for an undeclared tool is rejected", () => {
     expect(() =>
       translate({
         input: [user("go")],
@@ -335,7 +338,7 @@ describe("every other kind of item", () => {
     ).toThrow('tool_choice.name: no tool named "nope" is declared in tools');
   });
 
-  test("signatures are remembered by call id also where the words of the reasoning survived", () => {
+  test("signatures are found by call id even if the text of the reasoning is in the history", () => {
     const details = [{ type: "reasoning.text", text: "S", signature: "SIG" }];
     const { body } = translate(
       {
@@ -347,14 +350,14 @@ describe("every other kind of item", () => {
         ],
       },
       {
-        profile: withFlags(genericProfile, { reasoningField: "reasoning_details" }),
-        recall: (id) => (id === "call_1" ? { details } : undefined),
+        profile: withProfileFlags(genericProfile, { reasoningField: "reasoning_details" }),
+        lookupReasoning: (id) => (id === "call_1" ? { details } : undefined),
       },
     );
     expect(body.messages[1]).toMatchObject({ reasoning_details: details });
   });
 
-  test("pictures in results follow all results of their turn, or stay where the profile takes them", () => {
+  test("images in results are moved after all results of the turn, or stay in place if the profile allows it", () => {
     const input = [
       user("look"),
       call("call_1", "view"),
@@ -362,25 +365,25 @@ describe("every other kind of item", () => {
       output("call_1", [inputText("ok"), { type: "input_image", image_url: "data:1" }]),
       output("call_2", [{ type: "input_image", image_url: "data:2" }]),
     ];
-    const picture = (url: string): object => ({ type: "image_url", image_url: { url } });
+    const image = (url: string): object => ({ type: "image_url", image_url: { url } });
     const label = { type: "text", text: "[Attached to the result of view]" };
     expect(history(input).slice(2)).toEqual([
       toolResult("call_1", "ok\n\n[attached below]"),
       toolResult("call_2", "[attached below]"),
-      { role: "user", content: [label, picture("data:1"), label, picture("data:2")] },
+      { role: "user", content: [label, image("data:1"), label, image("data:2")] },
     ]);
     expect(history(input, { toolResultMedia: "parts" }).slice(2)).toEqual([
       {
         role: "tool",
         tool_call_id: "call_1",
-        content: [{ type: "text", text: "ok" }, picture("data:1")],
+        content: [{ type: "text", text: "ok" }, image("data:1")],
       },
-      { role: "tool", tool_call_id: "call_2", content: [picture("data:2")] },
+      { role: "tool", tool_call_id: "call_2", content: [image("data:2")] },
     ]);
   });
 });
 
-describe("reasoning", () => {
+describe("reasoning of a Responses client", () => {
   const turns = [
     user("one"),
     reasoning("old"),
@@ -392,8 +395,8 @@ describe("reasoning", () => {
     output("call_2", "B"),
   ];
 
-  test("goes back under the profile's name, for this turn or for all", () => {
-    const replayed = (flags: Partial<Profile>, field: string): unknown[] =>
+  test("is sent back in the field of the profile, for the current turn or for all turns", () => {
+    const replayed = (flags: Partial<UpstreamProfile>, field: string): unknown[] =>
       history(turns, flags)
         .filter(({ role }) => role === "assistant")
         .map((message) => message[field]);
@@ -410,8 +413,8 @@ describe("reasoning", () => {
     expect(replayed(required, "reasoning_content")).toEqual(["", "new"]);
   });
 
-  test("our own envelope gives back details, opaque data and signatures; a foreign one is dropped in silence", () => {
-    const carry: ReasoningCarry = {
+  test("is restored from our own encrypted_content with details, opaque data and signatures, but not from that of others", () => {
+    const opaqueReasoning: OpaqueReasoning = {
       details: [{ type: "reasoning.text", text: "hm", signature: "s" }],
       opaque: "o",
       calls: { call_1: { google: { thought_signature: "t" } } },
@@ -427,13 +430,13 @@ describe("reasoning", () => {
         ],
       },
       {
-        profile: withFlags(genericProfile, { reasoningField: "reasoning_details" }),
-        unseal: (sealed) => (sealed === "ours" ? carry : undefined),
+        profile: withProfileFlags(genericProfile, { reasoningField: "reasoning_details" }),
+        unseal: (sealed) => (sealed === "ours" ? opaqueReasoning : undefined),
       },
     );
     expect(body.messages[1]).toEqual({
       ...assistant(null),
-      reasoning_details: carry.details,
+      reasoning_details: opaqueReasoning.details,
       reasoning_opaque: "o",
       tool_calls: [
         { ...toolCall("call_1", "a"), extra_content: { google: { thought_signature: "t" } } },
@@ -442,12 +445,12 @@ describe("reasoning", () => {
     expect(repairs.list).toEqual([]);
   });
 
-  test("that the client has lost is found again by the id of a call", () => {
+  test("that the client dropped is restored from the cache by the id of a call", () => {
     const { body } = translate(
       { input: [user("go"), call("call_1", "a"), output("call_1", "A")] },
       {
-        profile: withFlags(genericProfile, { reasoningField: "reasoning_content" }),
-        recall: (callId) =>
+        profile: withProfileFlags(genericProfile, { reasoningField: "reasoning_content" }),
+        lookupReasoning: (callId) =>
           callId === "call_1"
             ? { reasoning: "remembered", calls: { call_1: { signed: true } } }
             : undefined,
@@ -460,7 +463,7 @@ describe("reasoning", () => {
     });
   });
 
-  test("goes back between tags, in front of what was said, where there is no field for it", () => {
+  test("is sent in think tags before the text if the upstream has no field for it", () => {
     const input = [
       user("hi"),
       reasoning("hm"),
@@ -485,14 +488,14 @@ describe("reasoning", () => {
     expect(history(input, flags)[3]).toEqual(assistant("A it is"));
   });
 
-  test("after which nothing was said is dropped and counted", () => {
+  test("without a following text or call is dropped with a repair", () => {
     const { body, repairs } = translate({ input: [user("go"), reasoning("hm"), user("well?")] });
     expect(body.messages).toEqual([user("go"), user("well?")]);
     expect(repairs.counts).toEqual(new Map([["reasoning_dropped", 1]]));
   });
 });
 
-describe("tools and parameters", () => {
+describe("tools and parameters of a Responses client:", () => {
   const tools = [
     { type: "function", name: "a", parameters: object },
     { type: "custom", name: "c" },
@@ -506,12 +509,12 @@ describe("tools and parameters", () => {
     ["auto", "auto", "auto", ["a", "c", "ns__b"]],
     ["none", "none", "none", ["a", "c", "ns__b"]],
     ["required", "required", "required", ["a", "c", "ns__b"]],
-    ["a function", { type: "function", name: "a" }, named("a"), ["a", "c", "ns__b"]],
-    ["a custom tool", { type: "custom", name: "c" }, named("c"), ["a", "c", "ns__b"]],
+    ["a function", { type: "function", name: "a" }, createNamedChoice("a"), ["a", "c", "ns__b"]],
+    ["a custom tool", { type: "custom", name: "c" }, createNamedChoice("c"), ["a", "c", "ns__b"]],
     [
       "a function in a namespace",
       { type: "function", name: "b", namespace: "ns" },
-      named("ns__b"),
+      createNamedChoice("ns__b"),
       ["a", "c", "ns__b"],
     ],
     ["a tool that is not offered", { type: "web_search_preview" }, "auto", ["a", "c", "ns__b"]],
@@ -527,7 +530,7 @@ describe("tools and parameters", () => {
     ],
   ];
 
-  test.each(choices)("tool_choice %s", (_title, choice, sent, names) => {
+  test.each(choices)("the tool_choice %s is translated", (_title, choice, sent, names) => {
     const { body } = translate({ input: "hi", tools, tool_choice: choice });
     expect(body.tool_choice).toEqual(sent);
     expect(body.tools?.map((tool) => tool.type === "function" && tool.function.name)).toEqual(
@@ -535,8 +538,8 @@ describe("tools and parameters", () => {
     );
   });
 
-  test("a forced choice is said in words where the upstream refuses it", () => {
-    const profile = withFlags(genericProfile, { toolChoice: "unforced" });
+  test("a forced choice is sent as an instruction if the upstream does not support it", () => {
+    const profile = withProfileFlags(genericProfile, { toolChoice: "unforced" });
     const { body, repairs } = translate(
       {
         input: "hi",
@@ -551,29 +554,29 @@ describe("tools and parameters", () => {
     expect(repairs.counts.get("parameter_changed")).toBe(1);
   });
 
-  test("a tool that cannot be named is offered alone; where tools cannot be kept back, none is offered", () => {
-    const asked = { input: "hi", tools, tool_choice: { type: "function", name: "a" } };
-    const strings = withFlags(genericProfile, { toolChoice: "strings" });
-    const one = translate(asked, { profile: strings }).body;
-    expect(one.tool_choice).toBe("required");
-    expect(one.tools).toHaveLength(1);
-    expect(one.tools?.[0]).toMatchObject({ function: { name: "a" } });
+  test("if the upstream does not support the choice, a named tool is offered alone, and no tools are offered for none", () => {
+    const request = { input: "hi", tools, tool_choice: { type: "function", name: "a" } };
+    const strings = withProfileFlags(genericProfile, { toolChoice: "strings" });
+    const namedTool = translate(request, { profile: strings }).body;
+    expect(namedTool.tool_choice).toBe("required");
+    expect(namedTool.tools).toHaveLength(1);
+    expect(namedTool.tools?.[0]).toMatchObject({ function: { name: "a" } });
 
-    const auto = withFlags(genericProfile, { toolChoice: "auto" });
+    const auto = withProfileFlags(genericProfile, { toolChoice: "auto" });
     const none = translate({ input: "hi", tools, tool_choice: "none" }, { profile: auto });
     expect(none.body).toEqual({ model: "m", messages: [user("hi")] });
     expect(none.repairs.counts.get("parameter_changed")).toBe(1);
-    expect(translate({ ...asked, tool_choice: "auto" }, { profile: auto }).body.tools).toHaveLength(
-      tools.length,
-    );
+    expect(
+      translate({ ...request, tool_choice: "auto" }, { profile: auto }).body.tools,
+    ).toHaveLength(tools.length);
   });
 
-  test("without tools nothing is said of them", () => {
+  test("a request without tools has no tool parameters", () => {
     const { body } = translate({ input: "hi", tool_choice: "auto", parallel_tool_calls: false });
     expect(body).toEqual({ model: "m", messages: [user("hi")] });
   });
 
-  test("everything that Chat can say is said, everything else is dropped; what is lost is counted", () => {
+  test("parameters with a Chat equivalent are sent, and others are dropped with a repair", () => {
     const { body, repairs } = translate(
       {
         input: "hi",
@@ -623,8 +626,8 @@ describe("tools and parameters", () => {
     ]);
   });
 
-  test("a profile that takes everything gets everything, and its own fields over it", () => {
-    const profile = withFlags(genericProfile, {
+  test("an upstream that accepts all parameters receives them, and the extra body of its profile replaces fields of the same name", () => {
+    const profile = withProfileFlags(genericProfile, {
       parameters: "all",
       droppedParameters: ["temperature"],
       maxTokensParameter: "max_completion_tokens",
@@ -648,7 +651,7 @@ describe("tools and parameters", () => {
     });
   });
 
-  test("json_object brings the word that servers look for", () => {
+  test("the word JSON is added to the messages for json_object, because some servers require it", () => {
     const request = { input: "an object", text: { format: { type: "json_object" } } };
     expect(translate(request).body).toEqual({
       model: "m",
@@ -657,24 +660,30 @@ describe("tools and parameters", () => {
     });
   });
 
-  const inWords = `Answer only with a JSON object that is valid against this JSON schema:\n${JSON.stringify(object)}`;
+  const schemaInstruction = `Answer only with a JSON object that is valid against this JSON schema:\n${JSON.stringify(object)}`;
   const asSchema = (name: string, schema: object) => ({
     type: "json_schema",
     json_schema: { name, schema },
   });
   test.each([
     ["any", "json_schema", [], "", asSchema("o", object)],
-    ["json_object", "json_schema", [], inWords, { type: "json_object" }],
+    ["json_object", "json_schema", [], schemaInstruction, { type: "json_object" }],
     ["json_schema", "json_object", [], "", asSchema("answer", { type: "object" })],
-    ["none", "json_schema", [], inWords, undefined],
+    ["none", "json_schema", [], schemaInstruction, undefined],
     ["none", "json_object", [], "Answer only with a JSON object.", undefined],
     ["without-tools", "json_schema", [], "", asSchema("o", object)],
-    ["without-tools", "json_schema", [{ type: "function", name: "f" }], inWords, undefined],
+    [
+      "without-tools",
+      "json_schema",
+      [{ type: "function", name: "f" }],
+      schemaInstruction,
+      undefined,
+    ],
   ] as const)(
-    "where responseFormat is %s, %s beside the tools %j",
-    (taken, type, tools, hint, sent) => {
+    "with responseFormat %s, a %s format with the tools %j is converted",
+    (responseFormat, type, tools, hint, sent) => {
       const format = type === "json_schema" ? { type, name: "o", schema: object } : { type };
-      const profile = withFlags(genericProfile, { responseFormat: taken });
+      const profile = withProfileFlags(genericProfile, { responseFormat });
       const { body } = translate({ input: "JSON, please", tools, text: { format } }, { profile });
       expect(body.response_format).toEqual(sent);
       expect(body.messages).toEqual([...(hint === "" ? [] : [system(hint)]), user("JSON, please")]);
@@ -687,15 +696,15 @@ describe("tools and parameters", () => {
     [["high", "low"], { medium: "high" }],
     [["low", "medium", "high"], { none: "low", xhigh: "high", ultra: undefined }],
     ["any", { ultra: "ultra" }],
-  ] as const)("of the efforts %j the nearest is asked for: %j", (efforts, expected) => {
-    const profile = withFlags(genericProfile, { efforts });
+  ] as const)("the nearest of the efforts %j is requested: %j", (efforts, expected) => {
+    const profile = withProfileFlags(genericProfile, { efforts });
     for (const [effort, sent] of Object.entries(expected)) {
       const { body } = translate({ input: "hi", reasoning: { effort } }, { profile });
       expect(body.reasoning_effort, effort).toBe(sent);
     }
   });
 
-  test("settings that changed in the middle of a conversation hold unless the request has its own", () => {
+  test("settings from a configuration_update apply unless the request sets them", () => {
     const update = { type: "configuration_update", reasoning: { effort: "low" } };
     expect(translate({ input: [user("hi"), update] }).body.reasoning_effort).toBe("low");
     const request = { input: [user("hi"), update], reasoning: { effort: "high" } };
@@ -703,15 +712,17 @@ describe("tools and parameters", () => {
   });
 
   test.each(["previous_response_id", "conversation", "prompt"])(
-    "%s is refused with advice",
+    "%s is rejected with a hint",
     (field) => {
       const request = { input: "hi", [field]: field === "prompt" ? { id: "p" } : "x_1" };
-      expect(() => translate(request)).toThrow(`${field}: a Chat upstream keeps no state; send`);
+      expect(() => translate(request)).toThrow(
+        `${field} is not supported for a Chat upstream; send`,
+      );
     },
   );
 
-  test("ids that were used are told, both the client's and the upstream's", () => {
-    const profile = withFlags(genericProfile, { callIds: "functions-name-index" });
+  test("the call ids that the client and the upstream have used are returned", () => {
+    const profile = withProfileFlags(genericProfile, { callIds: "functions-name-index" });
     const { usedCallIds } = translate(
       { input: [user("go"), call("call_1", "a"), output("call_1", "A")] },
       { profile },
@@ -720,12 +731,15 @@ describe("tools and parameters", () => {
   });
 });
 
-function translate(request: object, options: ChatRequestOptions = {}): TranslatedRequest {
-  return chatRequest(decodeResponsesRequest({ model: "m", ...request }), options);
+function translate(
+  request: object,
+  options: TranslateResponsesRequestOptions = {},
+): TranslatedResponsesRequest {
+  return translateResponsesRequest(decodeResponsesRequest({ model: "m", ...request }), options);
 }
 
-function history(input: object[], flags: Partial<Profile> = {}): ChatMessage[] {
-  return translate({ input }, { profile: withFlags(genericProfile, flags) }).body.messages;
+function history(input: object[], flags: Partial<UpstreamProfile> = {}): ChatMessage[] {
+  return translate({ input }, { profile: withProfileFlags(genericProfile, flags) }).body.messages;
 }
 
 function system(content: string): object {
@@ -764,28 +778,30 @@ function toolResult(id: string, content: string): object {
   return { role: "tool", tool_call_id: id, content };
 }
 
-function named(name: string): object {
+function createNamedChoice(name: string): object {
   return { type: "function", function: { name } };
 }
 
-test("fields of more than a million characters are not repeated in the response", () => {
+test("fields of more than a million characters are not echoed in the response", () => {
   const long = "x".repeat(1_000_001);
   const short = "x".repeat(999_000);
   const tools = [{ type: "function" as const, name: "a", description: long, parameters: {} }];
   const request = { model: "m", input: "Hi" };
-  const { echo } = chatRequest({
+  const { echo } = translateResponsesRequest({
     ...request,
     instructions: long,
     tools,
-    metadata: Object.fromEntries(Array.from({ length: 200_000 }, (_, at) => [`k${at}`, ""])),
+    metadata: Object.fromEntries(Array.from({ length: 200_000 }, (_, index) => [`k${index}`, ""])),
     text: { format: { type: "json_schema", name: "a", schema: { description: long } } },
   });
-  expect(echo).toEqual(chatRequest(request).echo);
-  expect(chatRequest({ ...request, instructions: short }).echo["instructions"]).toBe(short);
+  expect(echo).toEqual(translateResponsesRequest(request).echo);
+  expect(translateResponsesRequest({ ...request, instructions: short }).echo["instructions"]).toBe(
+    short,
+  );
 });
 
-test("what was asked for is repeated for the response object, defaults included", () => {
-  const { echo } = chatRequest({
+test("the response object echoes the request, including defaults", () => {
+  const { echo } = translateResponsesRequest({
     model: "m",
     input: "hi",
     temperature: 0.5,
@@ -793,19 +809,55 @@ test("what was asked for is repeated for the response object, defaults included"
     client_metadata: { secret: "stays here" },
   });
   expect(echo).toEqual({
+    background: false,
+    frequency_penalty: 0,
     instructions: null,
     max_output_tokens: null,
+    max_tool_calls: null,
     metadata: {},
     parallel_tool_calls: true,
+    presence_penalty: 0,
     previous_response_id: null,
+    prompt_cache_key: null,
     reasoning: { effort: "low", summary: null },
+    safety_identifier: null,
+    service_tier: "default",
     store: false,
     temperature: 0.5,
     text: { format: { type: "text" } },
     tool_choice: "auto",
     tools: [],
+    top_logprobs: 0,
     top_p: 1,
     truncation: "disabled",
     user: null,
+  });
+});
+
+test("the response object echoes tools, formats and choices with all their fields", () => {
+  const schema = { type: "object" };
+  const { echo } = translateResponsesRequest({
+    model: "m",
+    input: "hi",
+    service_tier: "auto",
+    prompt_cache_key: "k",
+    text: { format: { type: "json_schema", schema, strict: null }, verbosity: null },
+    tool_choice: { type: "allowed_tools", tools: [{ type: "function", name: "f" }] },
+    tools: [
+      { type: "function", name: "f" },
+      { type: "namespace", name: "n", tools: [{ type: "function", name: "g", strict: true }] },
+    ],
+  });
+  expect(echo).toMatchObject({
+    service_tier: "default",
+    prompt_cache_key: "k",
+    tool_choice: { mode: "auto" },
+    tools: [
+      { type: "function", name: "f", description: null, parameters: null, strict: null },
+      { tools: [{ name: "g", description: null, parameters: null, strict: true }] },
+    ],
+  });
+  expect(echo["text"]).toEqual({
+    format: { type: "json_schema", name: "answer", description: null, schema, strict: false },
   });
 });

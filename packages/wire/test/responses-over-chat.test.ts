@@ -1,24 +1,24 @@
 import {
   collectResponse,
-  responseOfChat,
+  translateChatReply,
   ResponsesOverChat,
-  type ChatInput,
-  type OutputItem,
-  type ReasoningCarry,
+  type UpstreamChatEvent,
+  type ResponseOutputItem,
+  type OpaqueReasoning,
   type ResponseEvent,
   type ResponsesOverChatOptions,
-  type StreamEnd,
-  type ToolBridge,
+  type StreamEndReason,
+  type ToolTranslation,
 } from "@deltawire/wire";
 import { expect, test } from "vitest";
-import { call, chunk, usageChunk } from "./chat-stream.ts";
+import { call, chunk, usageChunk } from "./chat-chunks.ts";
 
-const counter = () => {
+const createCounter = () => {
   let count = 0;
   return (prefix: string) => `${prefix}_${(count += 1)}`;
 };
 
-const tools: ToolBridge = {
+const tools: ToolTranslation = {
   upstreamNames: new Set([
     "get_weather",
     "apply_patch",
@@ -26,7 +26,7 @@ const tools: ToolBridge = {
     "tool_search",
     "local_shell",
   ]),
-  declared: (name) => {
+  findDeclared: (name) => {
     switch (name) {
       case "get_weather":
         return { kind: "function", name };
@@ -47,27 +47,27 @@ const tools: ToolBridge = {
 };
 
 function translate(
-  inputs: ChatInput[],
+  inputs: UpstreamChatEvent[],
   options: Partial<ResponsesOverChatOptions> = {},
-  how: StreamEnd = "eof",
-): { events: ResponseEvent[]; output: OutputItem[]; machine: ResponsesOverChat } {
+  endReason: StreamEndReason = "eof",
+): { events: ResponseEvent[]; output: ResponseOutputItem[]; machine: ResponsesOverChat } {
   const machine = new ResponsesOverChat({
     responseId: "resp_1",
-    newId: counter(),
+    newId: createCounter(),
     createdAt: 1700000000,
     tools,
     ...options,
   });
   const events: ResponseEvent[] = [];
   for (const input of inputs) machine.push(input, events);
-  machine.end(how, events);
+  machine.end(endReason, events);
   return { events, output: collectResponse(events)?.output ?? [], machine };
 }
 
-const types = (events: ResponseEvent[]) =>
+const listTypes = (events: ResponseEvent[]) =>
   events.map((event) => event.type.slice("response.".length));
 
-test("reasoning, text and a call give the full event sequence", () => {
+test("reasoning, text and a call result in the complete event sequence", () => {
   const { events } = translate(
     [
       chunk({ role: "assistant", content: "" }),
@@ -81,7 +81,11 @@ test("reasoning, text and a call give the full event sequence", () => {
       usageChunk(),
       "[DONE]",
     ],
-    { echo: { instructions: "Be brief.", temperature: 1 }, model: "glm" },
+    {
+      echo: { instructions: "Be brief.", temperature: 1 },
+      model: "glm",
+      getTime: () => 1700000009,
+    },
   );
   const response = {
     instructions: "Be brief.",
@@ -90,6 +94,7 @@ test("reasoning, text and a call give the full event sequence", () => {
     object: "response",
     created_at: 1700000000,
     status: "in_progress",
+    completed_at: null,
     error: null,
     incomplete_details: null,
     model: "glm",
@@ -105,6 +110,7 @@ test("reasoning, text and a call give the full event sequence", () => {
     status: "completed",
     role: "assistant",
     content: [part],
+    phase: "commentary",
   };
   const weather = {
     type: "function_call",
@@ -114,9 +120,9 @@ test("reasoning, text and a call give the full event sequence", () => {
     name: "get_weather",
     arguments: '{"city":"Paris"}',
   };
-  const inSummary = { item_id: "rs_1", output_index: 0, summary_index: 0 };
-  const inMessage = { item_id: "msg_2", output_index: 1, content_index: 0 };
-  const inCall = { item_id: "fc_3", output_index: 2 };
+  const summaryPosition = { item_id: "rs_1", output_index: 0, summary_index: 0 };
+  const messagePosition = { item_id: "msg_2", output_index: 1, content_index: 0 };
+  const callPosition = { item_id: "fc_3", output_index: 2 };
   const expected = [
     { type: "response.created", response },
     { type: "response.in_progress", response },
@@ -125,32 +131,36 @@ test("reasoning, text and a call give the full event sequence", () => {
       output_index: 0,
       item: { ...reasoning, status: "in_progress", summary: [] },
     },
-    { type: "response.reasoning_summary_part.added", ...inSummary, part: { ...summary, text: "" } },
-    { type: "response.reasoning_summary_text.delta", ...inSummary, delta: "hm" },
-    { type: "response.reasoning_summary_text.done", ...inSummary, text: "hm" },
-    { type: "response.reasoning_summary_part.done", ...inSummary, part: summary },
+    {
+      type: "response.reasoning_summary_part.added",
+      ...summaryPosition,
+      part: { ...summary, text: "" },
+    },
+    { type: "response.reasoning_summary_text.delta", ...summaryPosition, delta: "hm" },
+    { type: "response.reasoning_summary_text.done", ...summaryPosition, text: "hm" },
+    { type: "response.reasoning_summary_part.done", ...summaryPosition, part: summary },
     { type: "response.output_item.done", output_index: 0, item: reasoning },
     {
       type: "response.output_item.added",
       output_index: 1,
-      item: { ...message, status: "in_progress", content: [] },
+      item: { ...message, status: "in_progress", content: [], phase: undefined },
     },
-    { type: "response.content_part.added", ...inMessage, part: { ...part, text: "" } },
-    { type: "response.output_text.delta", ...inMessage, delta: "Let me ", logprobs: [] },
-    { type: "response.output_text.delta", ...inMessage, delta: "look.", logprobs: [] },
-    { type: "response.output_text.done", ...inMessage, text: "Let me look.", logprobs: [] },
-    { type: "response.content_part.done", ...inMessage, part },
+    { type: "response.content_part.added", ...messagePosition, part: { ...part, text: "" } },
+    { type: "response.output_text.delta", ...messagePosition, delta: "Let me ", logprobs: [] },
+    { type: "response.output_text.delta", ...messagePosition, delta: "look.", logprobs: [] },
+    { type: "response.output_text.done", ...messagePosition, text: "Let me look.", logprobs: [] },
+    { type: "response.content_part.done", ...messagePosition, part },
     { type: "response.output_item.done", output_index: 1, item: message },
     {
       type: "response.output_item.added",
       output_index: 2,
       item: { ...weather, status: "in_progress", arguments: "" },
     },
-    { type: "response.function_call_arguments.delta", ...inCall, delta: '{"city":' },
-    { type: "response.function_call_arguments.delta", ...inCall, delta: '"Paris"}' },
+    { type: "response.function_call_arguments.delta", ...callPosition, delta: '{"city":' },
+    { type: "response.function_call_arguments.delta", ...callPosition, delta: '"Paris"}' },
     {
       type: "response.function_call_arguments.done",
-      ...inCall,
+      ...callPosition,
       name: "get_weather",
       arguments: '{"city":"Paris"}',
     },
@@ -160,6 +170,7 @@ test("reasoning, text and a call give the full event sequence", () => {
       response: {
         ...response,
         status: "completed",
+        completed_at: 1700000009,
         output: [reasoning, message, weather],
         usage: {
           input_tokens: 11,
@@ -171,14 +182,28 @@ test("reasoning, text and a call give the full event sequence", () => {
       },
     },
   ];
-  expect(events).toEqual(expected.map((event, nth) => ({ ...event, sequence_number: nth })));
+  expect(events).toEqual(expected.map((event, index) => ({ ...event, sequence_number: index })));
 });
 
-test("reasoning as raw text, where the client asked for it", () => {
+test("a message has the phase final_answer if the reply ends with it, commentary with calls, else none", () => {
+  const text = chunk({ content: "Hi" });
+  const weather = chunk(call({ index: 0, id: "call_abc", name: "get_weather", args: "{}" }));
+  const getPhases = (...chunks: UpstreamChatEvent[]) =>
+    translate(chunks).output.map((item) => (item.type === "message" ? item.phase : item.type));
+  expect(getPhases(text, chunk({}, "stop"))).toEqual(["final_answer"]);
+  expect(getPhases(weather, text, chunk({}, "stop"))).toEqual(["function_call", "commentary"]);
+  expect(getPhases(text, chunk({ reasoning: "hm" }), chunk({}, "stop"))).toEqual([
+    undefined,
+    "reasoning",
+  ]);
+  expect(getPhases(text, chunk({}, "length"))).toEqual([undefined]);
+});
+
+test("reasoning is sent as raw text if the client requested it", () => {
   const { events, output } = translate([chunk({ reasoning: "hm" }), chunk({}, "stop")], {
-    reasoning: "text",
+    reasoning: "raw",
   });
-  expect(types(events).slice(2)).toEqual([
+  expect(listTypes(events).slice(2)).toEqual([
     "output_item.added",
     "content_part.added",
     "reasoning_text.delta",
@@ -198,7 +223,26 @@ test("reasoning as raw text, where the client asked for it", () => {
   ]);
 });
 
-test("a refusal is a part of its own, after the text before it", () => {
+test("the text of reasoning is sealed with its signatures if the client requested it", () => {
+  const sealed: unknown[] = [];
+  const { output } = translate(
+    [
+      chunk({ reasoning: "hm" }),
+      chunk({ content: "Hi" }),
+      chunk({ reasoning: "so", reasoning_opaque: "SIG" }),
+      chunk({}, "stop"),
+    ],
+    { sealsText: true, seal: (reasoning) => `sealed ${sealed.push(reasoning)}` },
+  );
+  expect(sealed).toEqual([{ text: "hm" }, { text: "so", opaque: "SIG" }]);
+  expect(output).toMatchObject([
+    { type: "reasoning", summary: [{ text: "hm" }], encrypted_content: "sealed 1" },
+    { type: "message" },
+    { type: "reasoning", encrypted_content: "sealed 2" },
+  ]);
+});
+
+test("a refusal becomes a separate part after the text", () => {
   const { output } = translate([
     chunk({ content: "Well. " }),
     chunk({ refusal: "I can" }),
@@ -216,7 +260,7 @@ test("a refusal is a part of its own, after the text before it", () => {
   ]);
 });
 
-test("citations become annotations of the text, also those that come before it", () => {
+test("citations become annotations of the text, even if they arrive before it", () => {
   const citation = {
     type: "url_citation",
     url_citation: { url: "https://example.org", title: "E", start_index: 0, end_index: 0 },
@@ -227,15 +271,17 @@ test("citations become annotations of the text, also those that come before it",
     chunk({ annotations: [citation] }),
     chunk({}, "stop"),
   ]);
-  const flat = {
+  const flatCitation = {
     type: "url_citation",
     url: "https://example.org",
     title: "E",
     start_index: 0,
     end_index: 0,
   };
-  expect(output).toMatchObject([{ content: [{ text: "See.", annotations: [flat, flat] }] }]);
-  expect(types(events).filter((type) => type.includes("annotation"))).toHaveLength(2);
+  expect(output).toMatchObject([
+    { content: [{ text: "See.", annotations: [flatCitation, flatCitation] }] },
+  ]);
+  expect(listTypes(events).filter((type) => type.includes("annotation"))).toHaveLength(2);
 });
 
 test("spoken answers stream as audio and transcript", () => {
@@ -248,19 +294,25 @@ test("spoken answers stream as audio and transcript", () => {
   expect(output).toMatchObject([
     { content: [{ type: "output_audio", data: "AAAABBBB", transcript: "Hello" }] },
   ]);
-  expect(types(events)).toContain("audio.transcript.delta");
+  expect(listTypes(events)).toContain("audio.transcript.delta");
 });
 
-test("log probabilities go with their text", () => {
-  const logprobs = { content: [{ token: "Hi", logprob: -0.1, bytes: null, top_logprobs: [] }] };
+test("log probabilities are sent with their text, with the bytes that the upstream omits", () => {
+  const token = "aé€🙂";
+  const logprobs = {
+    content: [{ token, logprob: -0.1, bytes: null, top_logprobs: [{ token: "b", logprob: -2 }] }],
+  };
   const { output } = translate([
     { ...chunk({}), choices: [{ index: 0, delta: { content: "Hi" }, logprobs }] },
     chunk({}, "stop"),
   ]);
-  expect(output).toMatchObject([{ content: [{ text: "Hi", logprobs: logprobs.content }] }]);
+  const bytes = [...new TextEncoder().encode(token)];
+  const top_logprobs = [{ token: "b", logprob: -2, bytes: [98] }];
+  const expected = [{ token, logprob: -0.1, bytes, top_logprobs }];
+  expect(output).toMatchObject([{ content: [{ text: "Hi", logprobs: expected }] }]);
 });
 
-test("items stand in the order in which they opened, each run of text or reasoning its own", () => {
+test("items are in the order in which they opened, and each run of text or reasoning is one item", () => {
   const { output } = translate([
     chunk({ reasoning_content: "r1" }),
     chunk({ content: "t1" }),
@@ -280,7 +332,7 @@ test("items stand in the order in which they opened, each run of text or reasoni
   ]);
 });
 
-test("blank text before the first reasoning joins the later text", () => {
+test("blank text before the first reasoning is prepended to the later text", () => {
   const { output } = translate([
     chunk({ content: "\n" }),
     chunk({ reasoning_content: "hm" }),
@@ -293,7 +345,7 @@ test("blank text before the first reasoning joins the later text", () => {
   ]);
 });
 
-test("blank text is not lost where no other text comes", () => {
+test("blank text is not lost if no other text follows", () => {
   const { output } = translate([
     chunk({ content: "\n\n" }),
     chunk(call({ index: 0, id: "call_abc", name: "get_weather", args: "{}" })),
@@ -308,7 +360,7 @@ test("blank text is not lost where no other text comes", () => {
   ]);
 });
 
-test("a function in a namespace comes back with both names", () => {
+test("a call of a function in a namespace has both names", () => {
   const { output } = translate([
     chunk(call({ index: 0, id: "call_abc", name: "repo__search", args: '{"q":"x"}' })),
     chunk({}, "stop"),
@@ -326,7 +378,7 @@ test("a function in a namespace comes back with both names", () => {
   ]);
 });
 
-test("a name that nobody declared comes back as it is, for the client to refuse", () => {
+test("a call of an undeclared tool keeps its name, so that the client can reject it", () => {
   const { output } = translate([
     chunk(call({ index: 0, id: "call_abc", name: "rm_rf", args: "{}" })),
     chunk({}, "stop"),
@@ -334,7 +386,7 @@ test("a name that nobody declared comes back as it is, for the client to refuse"
   expect(output).toMatchObject([{ type: "function_call", name: "rm_rf" }]);
 });
 
-test("a custom tool that was called as a function comes back as a custom call, its input unescaped as it streams", () => {
+test("a function call of a custom tool becomes a custom call, and its input is unescaped while it streams", () => {
   const { events, output } = translate([
     chunk(call({ index: 0, id: "call_abc", name: "apply_patch", args: '{"in' })),
     chunk(call({ index: 0, args: 'put": "*** Begin\\' })),
@@ -365,8 +417,8 @@ test.each([
   ["a JSON string", '"*** Begin"', "*** Begin"],
   ["bare text", "*** Begin {not json", "*** Begin {not json"],
   ["a fenced block", "```patch\n*** Begin\n```", "*** Begin"],
-  ["nothing", "", ""],
-])("a custom tool's input is also taken from %s", (_form, args, input) => {
+  ["an empty string", "", ""],
+])("the input of a custom tool is also read from %s", (_title, args, input) => {
   const { output } = translate([
     chunk(call({ index: 0, id: "call_abc", name: "apply_patch", args })),
     chunk({}, "stop"),
@@ -375,10 +427,10 @@ test.each([
 });
 
 test.each([
-  ["cut by the limit", '{"input":"*** Begin\\nPa', "length"],
-  ["cut and yet finished", '{"input":"*** Begin\\nPa', "tool_calls"],
-  ["bare and cut by the limit", "*** Begin", "length"],
-])("half a custom input is never whole: %s", (_how, args, finish) => {
+  ["at the token limit", '{"input":"*** Begin\\nPa', "length"],
+  ["with finish reason tool_calls", '{"input":"*** Begin\\nPa', "tool_calls"],
+  ["as plain text at the token limit", "*** Begin", "length"],
+])("a truncated custom input is never complete: %s", (_title, args, finish) => {
   const { output } = translate([
     chunk(call({ index: 0, id: "call_abc", name: "apply_patch", args })),
     chunk({}, finish),
@@ -386,7 +438,7 @@ test.each([
   expect(output).toMatchObject([{ type: "custom_tool_call", status: "incomplete" }]);
 });
 
-test("custom calls of an upstream that knows them keep their text as it is", () => {
+test("custom calls of an upstream that supports them keep their text unchanged", () => {
   const { output } = translate([
     chunk({
       tool_calls: [
@@ -406,7 +458,7 @@ test("custom calls of an upstream that knows them keep their text as it is", () 
   ]);
 });
 
-test("tools with call items of their own come back as these", () => {
+test("calls of built-in tools are returned as items of their own types", () => {
   const { output } = translate([
     chunk(call({ index: 0, id: "call_abc", name: "tool_search", args: '{"query":"git"}' })),
     chunk(
@@ -462,58 +514,58 @@ test("tools with call items of their own come back as these", () => {
 });
 
 test.each([
-  ["cut by the limit", [chunk({}, "length")]],
+  ["truncated at the token limit", [chunk({}, "length")]],
   ["followed by an error", [{ error: { message: "boom" } }]],
-  ["broken off", []],
-])("for clients that never look at a status, a call that was %s is never done", (_how, rest) => {
+  ["left unfinished", []],
+])("for clients that ignore the status, a call that is %s has no done event", (_title, rest) => {
   const { events, machine } = translate(
     [
       chunk({ content: "Hi" }),
       chunk(call({ index: 0, id: "call_abc", name: "get_weather", args: '{"city":"Paris"}' })),
       ...rest,
     ],
-    { cutCalls: "withheld" },
+    { truncatedCalls: "withheld" },
   );
-  expect(types(events).filter((type) => type === "output_item.done")).toHaveLength(1);
+  expect(listTypes(events).filter((type) => type === "output_item.done")).toHaveLength(1);
   expect(events.at(-1)).toMatchObject({ response: { output: [{ type: "message" }] } });
   expect(machine.repairs.counts.get("call_withheld")).toBe(1);
 });
 
 test.each([
-  ["of which nobody knows the tool", "get_weather", ['{"city":', '"Paris"}'], "local_shell"],
-  ["of a custom tool, with half its input", "apply_patch", ['{"input":"*** Beg'], undefined],
-  ["of a tool with a form of its own, without what it needs", "shell", ["{}"], undefined],
+  ["with the names of two tools", "get_weather", ['{"city":', '"Paris"}'], "local_shell"],
+  ["of a custom tool with truncated input", "apply_patch", ['{"input":"*** Beg'], undefined],
+  ["of a built-in tool without a required argument", "shell", ["{}"], undefined],
 ])(
-  "for clients that never look at a status, a call %s is never done",
-  (_what, name, [first, ...rest], other) => {
+  "for clients that ignore the status, a call %s has no done event",
+  (_title, name, [first, ...rest], secondName) => {
     const { output, machine } = translate(
       [
         chunk(call({ index: 0, id: "call_abc", name, args: first })),
-        ...rest.map((args) => chunk(call({ index: 0, name: other ?? null, args }))),
+        ...rest.map((args) => chunk(call({ index: 0, name: secondName ?? null, args }))),
         chunk({}, "tool_calls"),
       ],
-      { cutCalls: "withheld" },
+      { truncatedCalls: "withheld" },
     );
     expect(output).toEqual([]);
     expect(machine.repairs.counts.get("call_withheld")).toBe(1);
   },
 );
 
-test("a function's arguments that are no JSON are shown to such a client too: it tells the model", () => {
+test("clients that ignore the status still receive invalid JSON arguments, which they report to the model", () => {
   const { output } = translate(
     [
       chunk(call({ index: 0, id: "call_abc", name: "get_weather", args: '{"city":' })),
       chunk({}, "tool_calls"),
     ],
-    { cutCalls: "withheld" },
+    { truncatedCalls: "withheld" },
   );
   expect(output).toMatchObject([{ status: "incomplete", arguments: '{"city":' }]);
 });
 
-/** A seal that can be looked into. */
-const seal = (carry: ReasoningCarry) => JSON.stringify(carry);
+/** "Seals" reasoning as readable JSON. */
+const seal = (reasoning: OpaqueReasoning) => JSON.stringify(reasoning);
 
-test("signatures travel sealed in the reasoning item, their fragments joined", () => {
+test("signatures are sealed in the reasoning item, with their fragments joined", () => {
   const { output } = translate(
     [
       chunk({
@@ -543,7 +595,7 @@ test("signatures travel sealed in the reasoning item, their fragments joined", (
   });
 });
 
-test("a thought signature of a call travels in an item of its own, and only where it can be sealed", () => {
+test("a thought signature of a call is sent in a separate item, and only if it can be sealed", () => {
   const inputs = [
     chunk(
       call({
@@ -566,10 +618,10 @@ test("a thought signature of a call travels in an item of its own, and only wher
   ]);
   const { output, machine } = translate(inputs);
   expect(output).toHaveLength(1);
-  expect(machine.repairs.counts.get("carry_lost")).toBe(1);
+  expect(machine.repairs.counts.get("opaque_reasoning_lost")).toBe(1);
 });
 
-test.each<[StreamEnd, string]>([
+test.each<[StreamEndReason, string]>([
   ["eof", "upstream_stream_truncated"],
   ["grace", "upstream_stream_truncated"],
   ["transport_error", "upstream_stream_truncated"],
@@ -577,31 +629,35 @@ test.each<[StreamEnd, string]>([
   ["aborted", "request_aborted"],
 ])(
   "an end by %s before the finish fails the response, and open items are incomplete",
-  (how, code) => {
+  (endReason, code) => {
     const { events, output } = translate(
       [
         chunk({ content: "Hi" }),
         chunk(call({ index: 0, id: "call_abc", name: "get_weather", args: '{"city":"Paris"}' })),
       ],
       {},
-      how,
+      endReason,
     );
     expect(events.at(-1)).toMatchObject({ type: "response.failed", response: { error: { code } } });
     expect(output).toMatchObject([{ status: "completed" }, { status: "incomplete" }]);
   },
 );
 
-test.each<StreamEnd>(["eof", "grace", "transport_error", "idle_timeout"])(
+test.each<StreamEndReason>(["eof", "grace", "transport_error", "idle_timeout"])(
   "after a finish, an end by %s completes the response",
-  (how) => {
-    const { events, machine } = translate([chunk({ content: "Hi" }), chunk({}, "stop")], {}, how);
+  (endReason) => {
+    const { events, machine } = translate(
+      [chunk({ content: "Hi" }), chunk({}, "stop")],
+      {},
+      endReason,
+    );
     expect(events.at(-1)?.type).toBe("response.completed");
     expect(machine.awaitsEnd).toBe(false);
   },
 );
 
-test("awaitsEnd tells when only usage and the sentinel are missing", () => {
-  const machine = new ResponsesOverChat({ responseId: "r", newId: counter(), createdAt: 1 });
+test("awaitsEnd is true if only usage and [DONE] are missing", () => {
+  const machine = new ResponsesOverChat({ responseId: "r", newId: createCounter(), createdAt: 1 });
   const states: boolean[] = [];
   for (const input of [
     chunk({ content: "Hi" }),
@@ -615,7 +671,7 @@ test("awaitsEnd tells when only usage and the sentinel are missing", () => {
   expect(states).toEqual([false, true, true, false]);
 });
 
-test("what comes after the end is counted and otherwise ignored", () => {
+test("data after the end is counted and otherwise ignored", () => {
   const { events, machine } = translate([
     chunk({ content: "Hi" }, "stop"),
     "[DONE]",
@@ -629,12 +685,13 @@ test("what comes after the end is counted and otherwise ignored", () => {
 test.each([
   [{ message: "Rate limit reached", code: "rate_limit_exceeded" }, "rate_limit_exceeded"],
   [{ message: "slow down", status_code: 429 }, "rate_limit_exceeded"],
+  [{ message: "slow down", status_code: "", status: "429" }, "rate_limit_exceeded"],
   [{ message: "This model's maximum context length is 8192 tokens" }, "context_length_exceeded"],
   [{ message: "You exceeded your current quota" }, "insufficient_quota"],
   [{ message: "busy", code: 503 }, "server_is_overloaded"],
   [{ message: "bad arguments", code: "tool_use_failed" }, "tool_use_failed"],
   [{ message: "?" }, "upstream_error"],
-])("an error %j has the code that clients act on", (error, code) => {
+])("the error %j gets the code that clients act on", (error, code) => {
   const { events } = translate([chunk({ content: "Hi" }), { error }, "[DONE]"]);
   expect(events.at(-1)).toMatchObject({
     type: "response.failed",
@@ -642,7 +699,7 @@ test.each([
   });
 });
 
-test("an error may hide its cause", () => {
+test("the cause is found inside a wrapping error", () => {
   const { events } = translate([
     { error: { message: "Provider returned error", metadata: { raw: "malformed call" } } },
   ]);
@@ -651,7 +708,7 @@ test("an error may hide its cause", () => {
   });
 });
 
-test("a context that ran out is a failure that Codex understands", () => {
+test("an exceeded context window becomes the failure that Codex recognizes", () => {
   const { events } = translate([
     chunk({ content: "Hi" }),
     chunk({}, "model_context_window_exceeded"),
@@ -661,7 +718,7 @@ test("a context that ran out is a failure that Codex understands", () => {
   });
 });
 
-test("every repair says what the provider said, in which choice, and is counted", () => {
+test("every repair contains the provider's data and the choice, and is counted", () => {
   const { machine } = translate([
     chunk(call({ index: 0, id: "call_abc", name: "get_weather", args: "{}" })),
     chunk({}, "stop"),
@@ -674,7 +731,7 @@ test("every repair says what the provider said, in which choice, and is counted"
   ]);
 });
 
-test("a stream with nothing to mend reports no repair", () => {
+test("a valid stream reports no repairs", () => {
   const { machine } = translate([
     chunk({ role: "assistant", content: "" }),
     chunk({ content: "Hi" }),
@@ -686,8 +743,8 @@ test("a stream with nothing to mend reports no repair", () => {
   expect(machine.repairs.list).toEqual([]);
 });
 
-test("a whole reply is the fold over the same machine", () => {
-  const { response, repairs } = responseOfChat(
+test("a complete reply results in the same response as its stream", () => {
+  const { response, repairs } = translateChatReply(
     {
       id: "x",
       model: "m",
@@ -706,7 +763,7 @@ test("a whole reply is the fold over the same machine", () => {
       ],
       usage: { input_tokens: 3, output_tokens: 4 },
     },
-    { responseId: "resp_1", newId: counter(), createdAt: 1 },
+    { responseId: "resp_1", newId: createCounter(), createdAt: 1 },
   );
   expect(response).toMatchObject({
     status: "completed",
@@ -726,7 +783,7 @@ test("a whole reply is the fold over the same machine", () => {
   expect([...repairs.counts.keys()]).toEqual([
     "reasoning_tags_split",
     "arguments_object",
-    "call_id_minted",
+    "call_id_generated",
     "finish_corrected",
   ]);
 });

@@ -1,20 +1,24 @@
 import {
-  responseOfResponse,
+  repairResponsesReply,
   ResponsesOverResponses,
-  type ResponsesInput,
+  type UpstreamResponseEvent,
   type ResponsesOverResponsesOptions,
-  type StreamEnd,
+  type StreamEndReason,
 } from "@deltawire/wire";
 import { describe, expect, test } from "vitest";
-import { passedSequenceFaults } from "../check/passed-sequence.ts";
+import { findPassthroughSequenceFaults } from "../check/passthrough-sequence.ts";
 
-const translator = (options: Partial<ResponsesOverResponsesOptions> = {}) =>
+const createTranslator = (options: Partial<ResponsesOverResponsesOptions> = {}) =>
   new ResponsesOverResponses({ responseId: "resp_1", createdAt: 1, ...options });
 
-function pass(events: object[], how: StreamEnd = "eof", machine = translator()): ResponsesInput[] {
-  const out: ResponsesInput[] = [];
-  for (const event of events) machine.push(event as ResponsesInput, out);
-  machine.end(how, out);
+function forward(
+  events: object[],
+  endReason: StreamEndReason = "eof",
+  machine = createTranslator(),
+): UpstreamResponseEvent[] {
+  const out: UpstreamResponseEvent[] = [];
+  for (const event of events) machine.push(event as UpstreamResponseEvent, out);
+  machine.end(endReason, out);
   return out;
 }
 
@@ -27,22 +31,27 @@ const delta = (kind: string, text: string) => ({
 });
 const completed = { type: "response.completed", response: { id: "resp_9" } };
 
-test("half a call is never completed, and neither is its response, whatever the upstream says", () => {
-  const half = { type: "function_call", id: "f", call_id: "call_a", name: "f" };
-  const out = pass([created, added(half), delta("function_call_arguments", '{"a'), completed]);
+test("an incomplete call and its response are never marked as completed, even if the upstream marks them so", () => {
+  const truncatedCall = { type: "function_call", id: "f", call_id: "call_a", name: "f" };
+  const out = forward([
+    created,
+    added(truncatedCall),
+    delta("function_call_arguments", '{"a'),
+    completed,
+  ]);
   expect(out.at(-1)).toMatchObject({
     type: "response.incomplete",
     response: {
       status: "incomplete",
       incomplete_details: { reason: "max_output_tokens" },
-      output: [{ ...half, arguments: '{"a', status: "incomplete" }],
+      output: [{ ...truncatedCall, arguments: '{"a', status: "incomplete" }],
     },
   });
 });
 
 test.each([
   [
-    "a whole call",
+    "a complete call",
     "function_call",
     "function_call_arguments",
     { arguments: "{}", status: "completed" },
@@ -72,8 +81,8 @@ test.each([
     "custom_tool_call_input",
     { input: "{}", status: "incomplete" },
   ],
-])("an item whose end never came has what its deltas said: %s", (_what, type, kind, expected) => {
-  const out = pass([
+])("an item without a done event is built from its deltas: %s", (_title, type, kind, expected) => {
+  const out = forward([
     created,
     added({ type, id: "i" }),
     delta(kind, "{"),
@@ -86,8 +95,8 @@ test.each([
   });
 });
 
-test("an end without a terminal event fails the response, and says what was open", () => {
-  const out = pass([created, added({ type: "message", id: "m" }), delta("output_text", "Hi")]);
+test("an end without a terminal event fails the response with its open items", () => {
+  const out = forward([created, added({ type: "message", id: "m" }), delta("output_text", "Hi")]);
   expect(out.slice(-2)).toMatchObject([
     { type: "response.output_item.done", item: { status: "incomplete" } },
     {
@@ -97,9 +106,9 @@ test("an end without a terminal event fails the response, and says what was open
   ]);
 });
 
-test("the items that were streamed are the output, under the ids with which they were done", () => {
+test("the output consists of the streamed items with the ids of their done events", () => {
   const item = { type: "message", id: "done_id", content: [] };
-  const out = pass([
+  const out = forward([
     created,
     { type: "response.output_item.done", output_index: 0, item },
     { ...completed, response: { output: [{ ...item, id: "other_id" }] } },
@@ -107,8 +116,8 @@ test("the items that were streamed are the output, under the ids with which they
   expect(out.at(-1)).toMatchObject({ response: { output: [{ id: "done_id" }] } });
 });
 
-test("keep-alives are dropped, events that nobody knows pass, and all are numbered", () => {
-  const out = pass([
+test("keep-alives are dropped, unknown events are forwarded, and all events are numbered", () => {
+  const out = forward([
     { type: "ping" },
     { ...created, sequence_number: 5 },
     { type: "response.telepathy", x: 1, sequence_number: 9 },
@@ -121,7 +130,7 @@ test("keep-alives are dropped, events that nobody knows pass, and all are number
   ]);
 });
 
-describe("for clients that run every call they see done", () => {
+describe("for clients that run every call with a done event,", () => {
   const call = { type: "function_call", id: "f", call_id: "call_a", name: "f", arguments: "{}" };
   const message = { type: "message", id: "m", role: "assistant", content: [] };
   const done = (item: object, output_index = 0) => ({
@@ -134,40 +143,43 @@ describe("for clients that run every call they see done", () => {
     response: { id: "resp_9", output },
   });
 
-  function withheld(events: object[]) {
-    const machine = translator({ cutCalls: "withheld" });
-    const out = pass([created, ...events], "eof", machine);
-    const ended: object[] = [];
+  function forwardWithheld(events: object[]) {
+    const machine = createTranslator({ truncatedCalls: "withheld" });
+    const out = forward([created, ...events], "eof", machine);
+    const doneItems: object[] = [];
     for (const { type, output_index, item } of out)
-      if (type === "response.output_item.done") ended[output_index as number] = item as object;
-    expect(out.at(-1)?.["response"]).toMatchObject({ output: ended });
-    return { ended, repairs: machine.repairs };
+      if (type === "response.output_item.done") doneItems[output_index as number] = item as object;
+    expect(out.at(-1)?.["response"]).toMatchObject({ output: doneItems });
+    return { doneItems, repairs: machine.repairs };
   }
 
   test.each<[string, object[]]>([
-    ["is open when the response fails", [added(call), terminal("failed")]],
-    ["is open when the response is incomplete", [added(call), terminal("incomplete", [call])]],
-    ["is open when the connection ends", [added(call)]],
-    ["stands only in a response that was cut", [terminal("incomplete", [call])]],
+    ["is still open when the response fails", [added(call), terminal("failed")]],
     [
-      "has half its arguments when the response completes",
+      "is still open when the response is incomplete",
+      [added(call), terminal("incomplete", [call])],
+    ],
+    ["is still open when the connection ends", [added(call)]],
+    ["appears only in a truncated response", [terminal("incomplete", [call])]],
+    [
+      "has truncated arguments when the response completes",
       [added(call), delta("function_call_arguments", '{"a'), completed],
     ],
     [
-      "was added and is called incomplete by the upstream",
+      "was added and is marked incomplete by the upstream",
       [added(call), done({ ...call, status: "incomplete" }), completed],
     ],
     [
-      "was never added and is called incomplete by the upstream",
+      "was never added and is marked incomplete by the upstream",
       [done({ ...call, status: "incomplete" }), terminal("completed", [call])],
     ],
     [
-      "is called incomplete in the terminal event",
+      "is marked incomplete in the terminal event",
       [terminal("completed", [{ ...call, status: "incomplete" }])],
     ],
-  ])("a call that %s is never done", (_how, events) => {
-    const { ended, repairs } = withheld([...events]);
-    expect(ended).toEqual([]);
+  ])("a call that %s has no done event", (_title, events) => {
+    const { doneItems, repairs } = forwardWithheld([...events]);
+    expect(doneItems).toEqual([]);
     expect(repairs.counts.get("call_withheld")).toBe(1);
     expect(repairs.list.find(({ code }) => code === "call_withheld")?.detail).toBe("f");
   });
@@ -179,40 +191,44 @@ describe("for clients that run every call they see done", () => {
     "shell_call",
     "apply_patch_call",
     "computer_call",
-  ])("a cut %s is a call too", (type) => {
-    expect(withheld([added({ type, id: "i", call_id: "call_a" })]).ended).toEqual([]);
+  ])("a truncated %s is withheld too", (type) => {
+    expect(forwardWithheld([added({ type, id: "i", call_id: "call_a" })]).doneItems).toEqual([]);
   });
 
-  test("a call that the upstream has called complete is done at once, whatever comes after it", () => {
-    const machine = translator({ cutCalls: "withheld" });
-    const whole = done({ ...call, status: "completed" });
-    const out = pass([created, added(call), whole], "transport_error", machine);
-    expect(out[2]).toMatchObject(whole);
+  test("a call that the upstream marked as completed has its done event immediately, even if the connection breaks later", () => {
+    const machine = createTranslator({ truncatedCalls: "withheld" });
+    const doneEvent = done({ ...call, status: "completed" });
+    const out = forward([created, added(call), doneEvent], "transport_error", machine);
+    expect(out[2]).toMatchObject(doneEvent);
     expect(out.at(-1)).toMatchObject({
       type: "response.failed",
-      response: { output: [whole.item] },
+      response: { output: [doneEvent.item] },
     });
     expect(machine.repairs.counts.get("call_withheld")).toBeUndefined();
   });
 
-  test("text that was cut, and what a server runs by itself, is done as ever", () => {
+  test("truncated text and hosted tool calls have their done events", () => {
     const search = { type: "web_search_call", id: "ws", status: "incomplete" };
-    const { ended } = withheld([added(message), delta("output_text", "Hi"), done(search, 1)]);
-    expect(ended).toMatchObject([{ type: "message" }, { type: "web_search_call" }]);
+    const { doneItems } = forwardWithheld([
+      added(message),
+      delta("output_text", "Hi"),
+      done(search, 1),
+    ]);
+    expect(doneItems).toMatchObject([{ type: "message" }, { type: "web_search_call" }]);
   });
 
-  test("a whole response is without its cut calls too", () => {
+  test("truncated calls are also omitted from a response that is not streamed", () => {
     const reply = { id: "resp_9", status: "incomplete", output: [message, call] };
-    const { response } = responseOfResponse(reply, {
+    const { response } = repairResponsesReply(reply, {
       responseId: "resp_1",
       createdAt: 1,
-      cutCalls: "withheld",
+      truncatedCalls: "withheld",
     });
     expect(response["output"]).toEqual([message]);
   });
 });
 
-describe("an index that the upstream uses twice", () => {
+describe("an output index that the upstream uses twice", () => {
   const item = (id: string, type = "message") => ({
     type,
     id,
@@ -224,17 +240,17 @@ describe("an index that the upstream uses twice", () => {
     { type: "response.output_text.delta", output_index: index, item_id: id, delta: id },
     { type: "response.output_item.done", output_index: index, item: item(id, type) },
   ];
-  const places = (out: readonly ResponsesInput[]) =>
+  const formatPositions = (out: readonly UpstreamResponseEvent[]) =>
     (out as { type: string; output_index?: number; item_id?: string; item?: { id: string } }[])
       .filter(({ output_index }) => output_index !== undefined)
-      .map(({ type, output_index, item_id, item: told }) => {
+      .map(({ type, output_index, item_id, item: eventItem }) => {
         const [kind] = type.split(".").slice(-1);
-        return `${kind} ${item_id ?? told?.id} ${output_index}`;
+        return `${kind} ${item_id ?? eventItem?.id} ${output_index}`;
       });
 
-  test("gets the second item a free one, which all its events have", () => {
-    const out = pass([created, ...events("a", 0), ...events("b", 0), completed]);
-    expect(places(out)).toEqual([
+  test("is replaced by a free one in all events of the second item", () => {
+    const out = forward([created, ...events("a", 0), ...events("b", 0), completed]);
+    expect(formatPositions(out)).toEqual([
       "added a 0",
       "delta a 0",
       "done a 0",
@@ -245,10 +261,14 @@ describe("an index that the upstream uses twice", () => {
     expect(out.at(-1)).toMatchObject({ response: { output: [{ id: "a" }, { id: "b" }] } });
   });
 
-  test("keeps two items apart whose events mingle", () => {
+  test("is also replaced if the events of the two items are interleaved", () => {
     const [a, b] = [events("a", 0, "function_call"), events("b", 0, "function_call")];
-    const out = pass([created, ...a.flatMap((event, nth) => [event, b[nth] ?? {}]), completed]);
-    expect(places(out)).toEqual([
+    const out = forward([
+      created,
+      ...a.flatMap((event, index) => [event, b[index] ?? {}]),
+      completed,
+    ]);
+    expect(formatPositions(out)).toEqual([
       "added a 0",
       "added b 1",
       "delta a 0",
@@ -258,32 +278,44 @@ describe("an index that the upstream uses twice", () => {
     ]);
   });
 
-  test("does not take the index of an item that comes later", () => {
-    const out = pass([created, ...events("a", 0), ...events("b", 0), ...events("c", 1), completed]);
+  test("is not replaced by the index of a later item", () => {
+    const out = forward([
+      created,
+      ...events("a", 0),
+      ...events("b", 0),
+      ...events("c", 1),
+      completed,
+    ]);
     expect(out.at(-1)).toMatchObject({
       response: { output: [{ id: "a" }, { id: "b" }, { id: "c" }] },
     });
-    expect(passedSequenceFaults(out)).toEqual([]);
+    expect(findPassthroughSequenceFaults(out)).toEqual([]);
   });
 
-  test("is told from an end that is told twice, also where items are never added", () => {
-    const end = (told: object) => ({
+  test("is distinguished from a repeated done event, even if items are never added", () => {
+    const doneAtZero = (doneItem: object) => ({
       type: "response.output_item.done",
       output_index: 0,
-      item: told,
+      item: doneItem,
     });
-    const said = { type: "message", id: "a", content: [{ type: "output_text", text: "Hi" }] };
-    const again = { ...said, id: "a_again" };
-    const other = { ...said, id: "b", content: [{ type: "output_text", text: "Ho" }] };
-    const out = pass([created, end(said), end(again), end(other), end(item("c", "function_call"))]);
+    const first = { type: "message", id: "a", content: [{ type: "output_text", text: "Hi" }] };
+    const repeatedItem = { ...first, id: "a_again" };
+    const second = { ...first, id: "b", content: [{ type: "output_text", text: "Ho" }] };
+    const out = forward([
+      created,
+      doneAtZero(first),
+      doneAtZero(repeatedItem),
+      doneAtZero(second),
+      doneAtZero(item("c", "function_call")),
+    ]);
     expect(out.at(-1)).toMatchObject({
       response: { output: [{ id: "a" }, { id: "b" }, { id: "c" }] },
     });
   });
 });
 
-test("items under indexes of their own that share one id are different items", () => {
-  const shared = (output_index: number, text: string) => [
+test("items with different indexes and the same id are different items", () => {
+  const itemEvents = (output_index: number, text: string) => [
     { type: "response.output_item.added", output_index, item: { type: "message", id: "x" } },
     {
       type: "response.output_item.done",
@@ -291,7 +323,7 @@ test("items under indexes of their own that share one id are different items", (
       item: { type: "message", id: "x", content: [{ type: "output_text", text }] },
     },
   ];
-  const out = pass([created, ...shared(0, "One."), ...shared(1, "Two."), completed]);
+  const out = forward([created, ...itemEvents(0, "One."), ...itemEvents(1, "Two."), completed]);
   expect(out.at(-1)).toMatchObject({
     response: { output: [{ content: [{ text: "One." }] }, { content: [{ text: "Two." }] }] },
   });

@@ -5,15 +5,15 @@ import {
   ResponsesOverResponses,
   WireError,
   type JsonObject,
-  type ResponsesInput,
+  type UpstreamResponseEvent,
 } from "@deltawire/wire";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { runs } from "../../../test/runs.ts";
-import { chatSequenceFaults } from "../check/chat-sequence.ts";
-import { cutAt, playResponsesToChat, playResponsesToResponses } from "../check/play.ts";
+import { propertyRuns } from "../../../test/property-runs.ts";
+import { findChatSequenceFaults } from "../check/chat-sequence.ts";
+import { splitAt, playResponsesToChat, playResponsesToResponses } from "../check/play.ts";
 
-/* What must hold for every Responses upstream, whatever it sends and in whatever order. */
+/* Properties that hold for any events of a Responses upstream, in any order. */
 
 const words = fc.constantFrom("", "a", "Hello", "{", '{"a":1}', "}", "<tool_call>");
 const index = fc.oneof(fc.constantFrom(0, 0, 1, 2, undefined, -1, 0.5, 30_000_000), fc.jsonValue());
@@ -85,26 +85,26 @@ const body = fc
   .array(event, { maxLength: 10 })
   .map((events) => events.map((each) => `data: ${JSON.stringify(each)}\n\n`).join(""));
 
-test("any events become a legal Chat sequence, and nothing but our own error is thrown", () => {
+test("any events become a valid sequence of Chat chunks or a WireError", () => {
   fc.assert(
     fc.property(body, (text) => {
-      const faults = () => chatSequenceFaults(playResponsesToChat([text]).out);
-      expect(outcome(faults)).toEqual([]);
+      const faults = () => findChatSequenceFaults(playResponsesToChat([text]).out);
+      expect(runCheck(faults)).toEqual([]);
     }),
-    runs(1500),
+    propertyRuns(1500),
   );
 });
 
-test("any events are passed on numbered, with one terminal event, the last, whose items were all added and done once", () => {
+test("any events are forwarded as a sequence with consecutive numbers, one terminal event at the end, and one added and done event per item", () => {
   fc.assert(
     fc.property(body, (text) => {
-      expect(outcome(() => passedFaults(playResponsesToResponses([text]).out))).toEqual([]);
+      expect(runCheck(() => findForwardedFaults(playResponsesToResponses([text]).out))).toEqual([]);
     }),
-    runs(1500),
+    propertyRuns(1500),
   );
 });
 
-test("where cut calls are withheld, none that is incomplete is ever done, whatever is said in between", () => {
+test("if truncated calls are withheld, no incomplete call has a done event, even with keep-alives in between", () => {
   fc.assert(
     fc.property(body, fc.array(fc.nat(12)), (text, pauses) => {
       const repairs = new Repairs();
@@ -112,65 +112,65 @@ test("where cut calls are withheld, none that is incomplete is ever done, whatev
       const options = {
         responseId: "resp_1",
         createdAt: 1,
-        cutCalls: "withheld" as const,
+        truncatedCalls: "withheld" as const,
         repairs,
       };
       const machine = new ResponsesOverResponses(options);
-      const [inputs, out]: [ResponsesInput[], ResponsesInput[]] = [[], []];
+      const [inputs, out]: [UpstreamResponseEvent[], UpstreamResponseEvent[]] = [[], []];
       reader.push(text, inputs);
       reader.end("eof", inputs);
-      inputs.forEach((input, nth) => {
-        if (pauses.includes(nth)) machine.keepAlive(out);
+      inputs.forEach((input, index) => {
+        if (pauses.includes(index)) machine.keepAlive(out);
         machine.push(input, out);
       });
       machine.begin(out);
       machine.end("eof", out);
       const done = out.filter(({ type }) => type === "response.output_item.done");
-      const calls = done.filter(({ item: told }) => String(Object(told).type).endsWith("_call"));
-      expect(calls.filter(({ item: told }) => Object(told).status === "incomplete")).toEqual([]);
+      const calls = done.filter(({ item }) => String(Object(item).type).endsWith("_call"));
+      expect(calls.filter(({ item }) => Object(item).status === "incomplete")).toEqual([]);
       expect(Object(out.at(-1)?.["response"]).output).toHaveLength(done.length);
-      expect(out.map((event) => event["sequence_number"])).toEqual(out.map((_, nth) => nth));
+      expect(out.map((event) => event["sequence_number"])).toEqual(out.map((_, index) => index));
       expect(out.filter(({ type }) => type === "response.created")).toHaveLength(1);
     }),
-    runs(800),
+    propertyRuns(800),
   );
 });
 
-test("cutting the bytes anywhere changes nothing", () => {
+test("events do not depend on how the bytes are split", () => {
   fc.assert(
     fc.property(
       body,
       fc.array(fc.integer({ min: 1, max: 40 }), { maxLength: 60 }),
       (text, cuts) => {
         const bytes = new TextEncoder().encode(text);
-        const reads = cutAt(bytes, cuts);
+        const reads = splitAt(bytes, cuts);
         expect(playResponsesToChat(reads).out).toEqual(playResponsesToChat([bytes]).out);
         expect(playResponsesToResponses(reads).out).toEqual(playResponsesToResponses([bytes]).out);
       },
     ),
-    runs(200),
+    propertyRuns(200),
   );
 });
 
-/** What a good response looks like from a server that leaves out events, changes ids or skips indexes. */
-const goodResponse = fc.record({
+/** A valid response of a server that may omit events, change ids or send no indexes. */
+const responseVariant = fc.record({
   text: fc.string({ minLength: 1 }),
   args: fc.dictionary(fc.string(), fc.string()).map((value) => JSON.stringify(value)),
-  idsChange: fc.boolean(),
-  withoutIndex: fc.boolean(),
-  announced: fc.boolean(),
-  ended: fc.boolean(),
-  streamed: fc.boolean(),
+  hasChangingIds: fc.boolean(),
+  hasNoIndex: fc.boolean(),
+  hasAddedEvents: fc.boolean(),
+  hasDoneEvents: fc.boolean(),
+  hasDeltas: fc.boolean(),
 });
 
-test("text and calls come once, whichever events a server leaves out and whatever ids it changes", () => {
+test("text and calls are emitted once, even if a server omits events or changes ids", () => {
   fc.assert(
     fc.property(
-      goodResponse,
-      ({ text, args, idsChange, withoutIndex, announced, ended, streamed }) => {
-        const id = (base: string, at: string) => (idsChange ? `${base}_${at}` : base);
-        const place = (index_: number, base: string) =>
-          withoutIndex ? { item_id: base } : { output_index: index_, item_id: base };
+      responseVariant,
+      ({ text, args, hasChangingIds, hasNoIndex, hasAddedEvents, hasDoneEvents, hasDeltas }) => {
+        const id = (base: string, at: string) => (hasChangingIds ? `${base}_${at}` : base);
+        const position = (index_: number, base: string) =>
+          hasNoIndex ? { item_id: base } : { output_index: index_, item_id: base };
         const message = (at: string) => ({
           type: "message",
           id: id("m", at),
@@ -183,35 +183,35 @@ test("text and calls come once, whichever events a server leaves out and whateve
           name: "f",
           arguments: args,
         });
-        const lists = (when: boolean, ...events: object[]) => (when ? events : []);
-        // Without an index, only an id that stays tells the items of two events apart.
-        const steady = withoutIndex && idsChange;
+        const onlyIf = (condition: boolean, ...events: object[]) => (condition ? events : []);
+        // Without an index, the items of two events can only be matched if their ids do not change.
+        const isAmbiguous = hasNoIndex && hasChangingIds;
         const events = [
           { type: "response.created", response: { id: "r" } },
-          ...lists(announced && !steady, {
+          ...onlyIf(hasAddedEvents && !isAmbiguous, {
             type: "response.output_item.added",
-            ...place(0, id("m", "a")),
+            ...position(0, id("m", "a")),
             item: { ...message("a"), content: [] },
           }),
-          ...lists(streamed && announced && !steady, {
+          ...onlyIf(hasDeltas && hasAddedEvents && !isAmbiguous, {
             type: "response.output_text.delta",
-            ...place(0, id("m", "a")),
+            ...position(0, id("m", "a")),
             delta: text,
           }),
-          ...lists(ended && !steady, {
+          ...onlyIf(hasDoneEvents && !isAmbiguous, {
             type: "response.output_item.done",
-            ...place(0, id("m", "a")),
-            item: message(withoutIndex ? "a" : "b"),
+            ...position(0, id("m", "a")),
+            item: message(hasNoIndex ? "a" : "b"),
           }),
-          ...lists(announced && !steady, {
+          ...onlyIf(hasAddedEvents && !isAmbiguous, {
             type: "response.output_item.added",
-            ...place(1, id("f", "a")),
+            ...position(1, id("f", "a")),
             item: { ...call("a"), arguments: "" },
           }),
-          ...lists(ended && !steady, {
+          ...onlyIf(hasDoneEvents && !isAmbiguous, {
             type: "response.output_item.done",
-            ...place(1, id("f", "a")),
-            item: call(withoutIndex ? "a" : "b"),
+            ...position(1, id("f", "a")),
+            item: call(hasNoIndex ? "a" : "b"),
           }),
           { type: "response.completed", response: { id: "r", output: [message("c"), call("c")] } },
         ];
@@ -230,18 +230,18 @@ test("text and calls come once, whichever events a server leaves out and whateve
             ],
           },
         });
-        const passed = playResponsesToResponses(reads).out;
-        expect(passedFaults(passed)).toEqual([]);
-        expect(passed.at(-1)).toMatchObject({
+        const forwarded = playResponsesToResponses(reads).out;
+        expect(findForwardedFaults(forwarded)).toEqual([]);
+        expect(forwarded.at(-1)).toMatchObject({
           response: { output: [{ type: "message" }, { type: "function_call", arguments: args }] },
         });
       },
     ),
-    runs(400),
+    propertyRuns(400),
   );
 });
 
-function passedFaults(events: readonly JsonObject[]): string[] {
+function findForwardedFaults(events: readonly JsonObject[]): string[] {
   const faults: string[] = [];
   const added = new Set<unknown>();
   const done = new Set<unknown>();
@@ -251,27 +251,28 @@ function passedFaults(events: readonly JsonObject[]): string[] {
     "response.failed",
     "response.cancelled",
   ]);
-  events.forEach((each, nth) => {
-    const at = each["output_index"];
-    if (each["sequence_number"] !== nth)
-      faults.push(`#${nth} is numbered ${JSON.stringify(each["sequence_number"])}`);
-    if (terminals.has(each["type"] as string) !== (nth === events.length - 1))
-      faults.push(`#${nth} and the end`);
-    if (each["type"] === "response.output_item.added") {
+  events.forEach((event, position) => {
+    const at = event["output_index"];
+    if (event["sequence_number"] !== position)
+      faults.push(`#${position} has sequence number ${JSON.stringify(event["sequence_number"])}`);
+    if (terminals.has(event["type"] as string) !== (position === events.length - 1))
+      faults.push(`#${position}: only the last event may be terminal`);
+    if (event["type"] === "response.output_item.added") {
       if (added.has(at)) faults.push(`${JSON.stringify(at)} added twice`);
       added.add(at);
     }
-    if (each["type"] !== "response.output_item.done") return;
+    if (event["type"] !== "response.output_item.done") return;
     if (!added.has(at) || done.has(at))
       faults.push(`${JSON.stringify(at)} done twice, or never added`);
     done.add(at);
   });
-  if (events[0]?.["type"] !== "response.created") faults.push("the first event");
+  if (events[0]?.["type"] !== "response.created")
+    faults.push("the first event is not response.created");
   if (added.size !== done.size) faults.push("an item was never done");
   return faults;
 }
 
-function outcome(faults: () => string[]): string[] {
+function runCheck(faults: () => string[]): string[] {
   try {
     return faults();
   } catch (error) {

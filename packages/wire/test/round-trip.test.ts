@@ -1,32 +1,36 @@
 import {
-  chatOfChat,
-  chatOfResponse,
+  repairChatReply,
+  translateResponsesReply,
   ChatOverResponses,
-  chatRequest,
+  translateResponsesRequest,
   collectChat,
   genericProfile,
-  responseOfChat,
+  translateChatReply,
   ResponsesOverChat,
-  responsesRequest,
-  withFlags,
-  type ChatInput,
+  translateChatRequest,
+  withProfileFlags,
+  type UpstreamChatEvent,
   type ChatMessage,
-  type ChatOutput,
+  type ChatStreamEvent,
   type JsonObject,
   type ResponseEvent,
-  type ResponsesInput,
+  type UpstreamResponseEvent,
 } from "@deltawire/wire";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { runs } from "../../../test/runs.ts";
-import { responsesRequestFaults } from "../check/responses-rules.ts";
+import { propertyRuns } from "../../../test/property-runs.ts";
+import { findResponsesRequestFaults } from "../check/responses-rules.ts";
 import { upstreamRules } from "../check/upstream-rules.ts";
-import { chunk, usageChunk } from "./chat-stream.ts";
-import { history as anyHistory, send, words } from "./histories.ts";
+import { chunk, usageChunk } from "./chat-chunks.ts";
+import {
+  arbitraryHistory as anyHistory,
+  translateHistory,
+  findTexts,
+} from "./arbitrary-histories.ts";
 
-/* What goes through both wires comes back as it was. */
+/* Translating to the other wire and back must preserve the content. */
 
-const counter = () => {
+const createCounter = () => {
   let count = 0;
   return (prefix: string) => `${prefix}_${String((count += 1)).padStart(6, "0")}`;
 };
@@ -34,27 +38,27 @@ const counter = () => {
 const someText = fc
   .string({ minLength: 1 })
   .filter((text) => text.trim() !== "" && !text.includes("<"));
-/** Words that nothing takes for markup or for blanks around it. */
-const sayable = someText.map((text) => `a${text}`);
+/** Words without markup and surrounding white space. */
+const plainText = someText.map((text) => `a${text}`);
 const reply = fc.record({
   reasoning: fc.option(someText, { nil: "" }),
   text: fc.option(someText, { nil: "" }),
   calls: fc.array(fc.dictionary(fc.string(), fc.jsonValue({ maxDepth: 1 })), { maxLength: 3 }),
-  cut: fc.boolean(),
+  isTruncated: fc.boolean(),
 });
 
-function completionOf({
+function createCompletion({
   reasoning,
   text,
   calls,
-  cut,
+  isTruncated,
 }: {
   reasoning: string;
   text: string;
   calls: object[];
-  cut: boolean;
+  isTruncated: boolean;
 }): JsonObject {
-  const finish = cut ? "length" : calls.length > 0 ? "tool_calls" : "stop";
+  const finish = isTruncated ? "length" : calls.length > 0 ? "tool_calls" : "stop";
   return {
     id: "chatcmpl-1",
     object: "chat.completion",
@@ -70,10 +74,10 @@ function completionOf({
           ...(calls.length === 0
             ? {}
             : {
-                tool_calls: calls.map((args, nth) => ({
-                  id: `call_abc${nth}`,
+                tool_calls: calls.map((args, index) => ({
+                  id: `call_abc${index}`,
                   type: "function",
-                  function: { name: `tool_${nth}`, arguments: JSON.stringify(args) },
+                  function: { name: `tool_${index}`, arguments: JSON.stringify(args) },
                 })),
               }),
         },
@@ -84,8 +88,8 @@ function completionOf({
   };
 }
 
-/** What a completion says, without the envelope. */
-function said(completion: JsonObject): unknown {
+/** Returns the content of a completion without its envelope. */
+function getContent(completion: JsonObject): unknown {
   const choice = (completion["choices"] as JsonObject[])[0] ?? {};
   const message = choice["message"] as JsonObject;
   const usage = completion["usage"] as JsonObject;
@@ -98,31 +102,36 @@ function said(completion: JsonObject): unknown {
   };
 }
 
-test("a whole reply: Chat, Responses, Chat", () => {
+test("a complete Chat reply is the same after translation to Responses and back", () => {
   fc.assert(
-    fc.property(reply, (given) => {
-      const completion = completionOf(given);
-      const { response } = responseOfChat(completion, {
+    fc.property(reply, (fields) => {
+      const completion = createCompletion(fields);
+      const { response } = translateChatReply(completion, {
         responseId: "resp_1",
-        newId: counter(),
+        newId: createCounter(),
         createdAt: 1,
       });
-      const back = chatOfResponse(response as JsonObject, { newId: counter(), createdAt: 1 });
-      if (!back.ok) throw new Error(back.error.message);
-      expect(said(back.completion as unknown as JsonObject)).toEqual(said(completion));
+      const translatedBack = translateResponsesReply(response as JsonObject, {
+        newId: createCounter(),
+        createdAt: 1,
+      });
+      if (!translatedBack.ok) throw new Error(translatedBack.error.message);
+      expect(getContent(translatedBack.completion as unknown as JsonObject)).toEqual(
+        getContent(completion),
+      );
     }),
-    runs(300),
+    propertyRuns(300),
   );
 });
 
-test("a stream: Chat, Responses, Chat", () => {
+test("a Chat stream is the same after translation to Responses and back", () => {
   fc.assert(
-    fc.property(reply, (given) => {
-      const completion = completionOf(given);
+    fc.property(reply, (fields) => {
+      const completion = createCompletion(fields);
       const [choice] = completion["choices"] as JsonObject[];
       const message = choice?.["message"] as JsonObject;
       const calls = (message["tool_calls"] ?? []) as JsonObject[];
-      const inputs: ChatInput[] = [
+      const inputs: UpstreamChatEvent[] = [
         chunk({ reasoning_content: message["reasoning_content"] ?? "" }),
         chunk({ content: message["content"] ?? "" }),
         ...calls.map((call, index) => chunk({ tool_calls: [{ ...call, index }] })),
@@ -132,42 +141,47 @@ test("a stream: Chat, Responses, Chat", () => {
       ];
       const toResponses = new ResponsesOverChat({
         responseId: "resp_1",
-        newId: counter(),
+        newId: createCounter(),
         createdAt: 1,
       });
-      const toChat = new ChatOverResponses({ newId: counter(), createdAt: 1 });
-      const out: ChatOutput[] = [];
+      const toChat = new ChatOverResponses({ newId: createCounter(), createdAt: 1 });
+      const out: ChatStreamEvent[] = [];
       for (const input of inputs) {
         const events: ResponseEvent[] = [];
         toResponses.push(input, events);
-        for (const event of events) toChat.push(event as unknown as ResponsesInput, out);
+        for (const event of events) toChat.push(event as unknown as UpstreamResponseEvent, out);
       }
-      const back = collectChat(out);
-      if (!back.ok) throw new Error(back.error.message);
-      expect(said(back.completion as unknown as JsonObject)).toEqual(said(completion));
+      const translatedBack = collectChat(out);
+      if (!translatedBack.ok) throw new Error(translatedBack.error.message);
+      expect(getContent(translatedBack.completion as unknown as JsonObject)).toEqual(
+        getContent(completion),
+      );
     }),
-    runs(300),
+    propertyRuns(300),
   );
 });
 
-test("a whole reply: Responses, Chat, Responses", () => {
+test("a complete Responses reply is the same after translation to Chat and back", () => {
   fc.assert(
-    fc.property(reply, (given) => {
-      const first = responseOfChat(completionOf(given), {
+    fc.property(reply, (fields) => {
+      const first = translateChatReply(createCompletion(fields), {
         responseId: "resp_1",
-        newId: counter(),
+        newId: createCounter(),
         createdAt: 1,
       }).response;
-      const chat = chatOfResponse(first as JsonObject, { newId: counter(), createdAt: 1 });
+      const chat = translateResponsesReply(first as JsonObject, {
+        newId: createCounter(),
+        createdAt: 1,
+      });
       if (!chat.ok) throw new Error(chat.error.message);
-      const repaired = chatOfChat(chat.completion as unknown as JsonObject, {
-        newId: counter(),
+      const repaired = repairChatReply(chat.completion as unknown as JsonObject, {
+        newId: createCounter(),
         createdAt: 1,
       });
       if (!repaired.ok) throw new Error(repaired.error.message);
-      const second = responseOfChat(repaired.completion as unknown as JsonObject, {
+      const second = translateChatReply(repaired.completion as unknown as JsonObject, {
         responseId: "resp_1",
-        newId: counter(),
+        newId: createCounter(),
         createdAt: 1,
       }).response;
       const items = (response: typeof first) => response.output.map(({ id: _id, ...item }) => item);
@@ -178,15 +192,15 @@ test("a whole reply: Responses, Chat, Responses", () => {
         first.incomplete_details,
       ]);
     }),
-    runs(300),
+    propertyRuns(300),
   );
 });
 
-/** Legal Chat histories: turns of a user, perhaps answered, with calls and all their results. */
+/** Valid Chat histories: user turns, optionally answered, with calls and all their results. */
 const history = fc
   .array(
     fc.record({
-      said: someText,
+      question: someText,
       answer: fc.option(someText, { nil: undefined }),
       reasoning: fc.option(someText, { nil: undefined }),
       calls: fc.array(
@@ -201,32 +215,32 @@ const history = fc
     { minLength: 1, maxLength: 4 },
   )
   .map((turns) =>
-    turns.flatMap(({ said: text, answer, reasoning, calls }, turn): ChatMessage[] => {
-      const id = (nth: number) => `call_${turn}_${nth}`;
-      const messages: ChatMessage[] = [{ role: "user", content: text }];
+    turns.flatMap(({ question, answer, reasoning, calls }, turn): ChatMessage[] => {
+      const id = (index: number) => `call_${turn}_${index}`;
+      const messages: ChatMessage[] = [{ role: "user", content: question }];
       if (calls.length > 0)
         messages.push(
           {
             role: "assistant",
             content: null,
             ...(reasoning === undefined ? {} : { reasoning_content: reasoning }),
-            tool_calls: calls.map(({ custom, args }, nth) =>
+            tool_calls: calls.map(({ custom, args }, index) =>
               custom
                 ? {
-                    id: id(nth),
+                    id: id(index),
                     type: "custom",
                     custom: { name: "patch", input: JSON.stringify(args) },
                   }
                 : {
-                    id: id(nth),
+                    id: id(index),
                     type: "function",
                     function: { name: "weather", arguments: JSON.stringify(args) },
                   },
             ),
           },
-          ...calls.map(({ result }, nth): ChatMessage => ({
+          ...calls.map(({ result }, index): ChatMessage => ({
             role: "tool",
-            tool_call_id: id(nth),
+            tool_call_id: id(index),
             content: result,
           })),
         );
@@ -242,100 +256,101 @@ const tools = [
   },
   { type: "custom" as const, custom: { name: "patch" } },
 ];
-const native = withFlags(genericProfile, {
+const native = withProfileFlags(genericProfile, {
   customTools: "native",
   reasoningField: "reasoning_content",
   reasoningRange: "all",
 });
 
-test("a legal Chat history is a legal Responses request, and comes back with every word, call and result", () => {
+test("a valid Chat history is the same after translation to a valid Responses request and back", () => {
   fc.assert(
     fc.property(history, (messages) => {
-      const { body } = responsesRequest({ model: "m", messages, tools });
-      expect(responsesRequestFaults(body)).toEqual([]);
-      const back = chatRequest(body, { profile: native }).body;
-      expect(upstreamRules["tool-adjacency"](back)).toBeUndefined();
-      const plain = (list: ChatMessage[]) =>
+      const { body } = translateChatRequest({ model: "m", messages, tools });
+      expect(findResponsesRequestFaults(body)).toEqual([]);
+      const translatedBack = translateResponsesRequest(body, { profile: native }).body;
+      expect(upstreamRules["tool-adjacency"](translatedBack)).toBeUndefined();
+      const withoutReasoning = (list: ChatMessage[]) =>
         list.map((message) => {
           const { reasoning_content: _dropped, ...rest } = message as JsonObject;
           return rest;
         });
-      expect(plain(back.messages)).toEqual(plain(messages));
-      expect(back.tools).toEqual(tools);
+      expect(withoutReasoning(translatedBack.messages)).toEqual(withoutReasoning(messages));
+      expect(translatedBack.tools).toEqual(tools);
     }),
-    runs(300),
+    propertyRuns(300),
   );
 });
 
-test("any Responses history, through Chat and back, is a legal request and loses no word", () => {
+test("any Responses history is a valid request without lost text after translation to Chat and back", () => {
   fc.assert(
     fc.property(anyHistory, (input) => {
-      const chat = send(input, native);
-      const { body } = responsesRequest({ ...chat, store: true });
-      expect(responsesRequestFaults(body)).toEqual([]);
-      expect(words(body.input)).toEqual(words(chat.messages));
+      const chat = translateHistory(input, native);
+      const { body } = translateChatRequest({ ...chat, store: true });
+      expect(findResponsesRequestFaults(body)).toEqual([]);
+      expect(findTexts(body.input)).toEqual(findTexts(chat.messages));
     }),
-    runs(400),
+    propertyRuns(400),
   );
 });
 
-test("the reasoning of the current turn comes back from the other wire", () => {
+test("the reasoning of the current turn is preserved in a Responses history after translation to Chat and back", () => {
   const input = [
     { role: "user", content: "go" },
     { type: "reasoning", summary: [{ type: "summary_text", text: "I must look." }] },
     { type: "function_call", call_id: "call_1", name: "f", arguments: "{}" },
     { type: "function_call_output", call_id: "call_1", output: "ok" },
   ];
-  const { body } = responsesRequest({ ...send(input, native), store: true });
+  const { body } = translateChatRequest({ ...translateHistory(input, native), store: true });
   expect(body.input).toEqual([{ type: "message", ...input[0] }, ...input.slice(1)]);
 });
 
-/** Responses of any items in any order, as one wire has them and the other does not. */
+/** Any output item, including those that the other wire lacks. */
 const outputItem = fc.oneof(
-  sayable.map((text) => ({ type: "message", content: [{ type: "output_text", text }] })),
-  sayable.map((text) => ({ type: "reasoning", summary: [{ type: "summary_text", text }] })),
+  plainText.map((text) => ({ type: "message", content: [{ type: "output_text", text }] })),
+  plainText.map((text) => ({ type: "reasoning", summary: [{ type: "summary_text", text }] })),
   fc.dictionary(fc.string(), fc.string(), { minKeys: 1 }).map((args) => ({
     type: "function_call",
     name: "weather",
     arguments: JSON.stringify(args),
   })),
-  sayable.map((input) => ({ type: "custom_tool_call", name: "patch", input })),
+  plainText.map((input) => ({ type: "custom_tool_call", name: "patch", input })),
 );
 
-test("responses of any items keep text, reasoning, calls and usage: Responses, Chat, Responses", () => {
+test("a response with any items keeps its text, reasoning, calls and usage after translation to Chat and back", () => {
   fc.assert(
     fc.property(fc.array(outputItem, { maxLength: 6 }), (items) => {
-      const output = items.map((item, nth) => ({
-        id: `i_${nth}`,
-        call_id: `call_abc${nth}`,
+      const output = items.map((item, index) => ({
+        id: `i_${index}`,
+        call_id: `call_abc${index}`,
         ...item,
       }));
       const usage = { input_tokens: 11, output_tokens: 7, total_tokens: 18 };
       const first = { id: "resp_1", status: "completed", output, usage } as unknown as JsonObject;
-      const options = { newId: counter(), createdAt: 1 };
-      const chat = chatOfResponse(first, options);
+      const options = { newId: createCounter(), createdAt: 1 };
+      const chat = translateResponsesReply(first, options);
       if (!chat.ok) throw new Error(chat.error.message);
       const completion = chat.completion as unknown as JsonObject;
-      const { response } = responseOfChat(completion, { ...options, responseId: "resp_2" });
-      expect(saidBy(response.output)).toEqual(saidBy(output));
+      const { response } = translateChatReply(completion, { ...options, responseId: "resp_2" });
+      expect(getItemContent(response.output)).toEqual(getItemContent(output));
       expect(response.usage).toMatchObject(usage);
     }),
-    runs(300),
+    propertyRuns(300),
   );
 });
 
-/** What items say, kind by kind: the order between kinds has no place in a Chat message. */
-function saidBy(output: readonly object[]): unknown {
-  const of = (type: string) => (output as JsonObject[]).filter((item) => item["type"] === type);
+/** Returns the content of items by kind, since a Chat message has no order between kinds. */
+function getItemContent(output: readonly object[]): unknown {
+  const itemsOfType = (type: string) =>
+    (output as JsonObject[]).filter((item) => item["type"] === type);
   const texts = (list: unknown) => (list as { text: string }[]).map(({ text }) => text).join("");
   return {
-    text: of("message")
+    text: itemsOfType("message")
       .map((item) => texts(item["content"]))
       .join(""),
-    reasoning: of("reasoning")
+    reasoning: itemsOfType("reasoning")
       .map((item) => texts(item["summary"]))
       .join(""),
-    calls: [...of("function_call"), ...of("custom_tool_call")]
+    calls: [...itemsOfType("function_call"), ...itemsOfType("custom_tool_call")]
       .map(({ call_id, name, arguments: args, input }) =>
         JSON.stringify([call_id, name, args ?? input]),
       )

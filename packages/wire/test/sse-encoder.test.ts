@@ -1,5 +1,5 @@
 import {
-  encodeChatOutput,
+  encodeChatEvent,
   encodeResponseEvent,
   encodeSse,
   SseDecoder,
@@ -20,7 +20,7 @@ function decode(text: string): SseEvent[] {
   return out;
 }
 
-test("what is encoded is decoded again, for any text", () => {
+test("any text is the same after encoding and decoding", () => {
   fc.assert(
     fc.property(fc.string({ unit: "grapheme" }), (text) => {
       const [event] = decode(encodeSse({ event: "e", id: "1", data: text }));
@@ -29,12 +29,12 @@ test("what is encoded is decoded again, for any text", () => {
   );
 });
 
-test("an id or a name with a line end cannot smuggle in a field", () => {
+test("an id or name with a line break is rejected, because it could inject a field", () => {
   expect(() => encodeSse({ data: "a", id: "1\ndata: evil" })).toThrow(WireError);
   expect(() => encodeSse({ data: "a", event: "x\r" })).toThrow(/event/);
 });
 
-test("a keep-alive between events is no event, also behind an id", () => {
+test("a keep-alive between events is not an event, even after an id", () => {
   const id = encodeSse({ id: "1", data: "a" });
   expect(decode(id + sseKeepAlive + id + sseKeepAlive + sseDone).map((e) => e.data)).toEqual([
     "a",
@@ -57,7 +57,7 @@ test("a Responses event has its type in the event line and in the data", () => {
   );
 });
 
-test("the deltas that are written by hand say what JSON.stringify would say", () => {
+test("deltas are encoded as JSON.stringify would encode them", () => {
   fc.assert(
     fc.property(fc.string({ unit: "binary" }), fc.nat(), (delta, sequence_number) => {
       const at = { sequence_number, item_id: "i_1", output_index: 2 };
@@ -82,7 +82,7 @@ test("the deltas that are written by hand say what JSON.stringify would say", ()
   );
 });
 
-test("a Chat output is a data line, or the sentinel", () => {
-  expect(encodeChatOutput({ id: "a" })).toBe('data: {"id":"a"}\n\n');
-  expect(encodeChatOutput("[DONE]")).toBe("data: [DONE]\n\n");
+test("a Chat event is encoded as a data line or [DONE]", () => {
+  expect(encodeChatEvent({ id: "a" })).toBe('data: {"id":"a"}\n\n');
+  expect(encodeChatEvent("[DONE]")).toBe("data: [DONE]\n\n");
 });

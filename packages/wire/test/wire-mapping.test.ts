@@ -1,40 +1,43 @@
 import {
+  buildRequestEcho,
   ChatOverChat,
   ChatOverResponses,
-  chatRequest,
+  translateResponsesRequest,
   decodeChatRequest,
   decodeResponsesRequest,
   genericProfile,
-  mendedChatRequest,
-  mendHistory,
+  repairChatRequest,
+  repairHistory,
   Repairs,
-  responseOfResponse,
+  repairResponsesReply,
   ResponsesOverResponses,
-  responsesRequest,
-  withFlags,
+  type ResponsesOverResponsesOptions,
+  translateChatRequest,
+  withProfileFlags,
   type ChatChunk,
-  type ChatInput,
+  type UpstreamChatEvent,
   type ChatMessage,
-  type ChatOutput,
+  type ChatStreamEvent,
   type ChatOverResponsesOptions,
-  type ChatRequestOptions,
+  type TranslateResponsesRequestOptions,
   type JsonObject,
-  type Profile,
-  type ResponsesInput,
-  type ResponsesRequestOptions,
+  type UpstreamProfile,
+  type UpstreamResponseEvent,
+  type TranslateChatRequestOptions,
 } from "@deltawire/wire";
 import { describe, expect, test } from "vitest";
-import { chatSequenceFaults } from "../check/chat-sequence.ts";
-import { call, chunk } from "./chat-stream.ts";
-import { toResponses } from "./reply-translations.ts";
+import { findChatSequenceFaults } from "../check/chat-sequence.ts";
+import { call, chunk } from "./chat-chunks.ts";
+import { requiredFields } from "./response-fields.ts";
+import { translateToResponses } from "./translate-reply.ts";
 
-/* The rows of docs/wire-mapping.md that no other test holds. */
+/* Tests for the rows of docs/reference/wire-mapping.md that the other test files do not cover. */
 
-const takesAll = withFlags(genericProfile, { parameters: "all" });
+const acceptsAll = withProfileFlags(genericProfile, { parameters: "all" });
 
-describe("a Responses request on its way to a Chat upstream", () => {
-  test("parameters that both wires have go on under their names where the profile takes them", () => {
-    const same = {
+describe("the translation of a Responses request for a Chat upstream", () => {
+  test("sends parameters of both wires unchanged if the profile accepts them", () => {
+    const sharedParameters = {
       temperature: 0.5,
       top_p: 0.9,
       prompt_cache_key: "k",
@@ -46,25 +49,30 @@ describe("a Responses request on its way to a Chat upstream", () => {
       x_routing: ["a"],
     };
     const { body, repairs } = toChatRequest(
-      { input: "hi", ...same, text: { verbosity: "low" } },
-      { profile: takesAll },
+      { input: "hi", ...sharedParameters, text: { verbosity: "low" } },
+      { profile: acceptsAll },
     );
-    expect(body).toEqual({ model: "m", messages: [user("hi")], ...same, verbosity: "low" });
+    expect(body).toEqual({
+      model: "m",
+      messages: [user("hi")],
+      ...sharedParameters,
+      verbosity: "low",
+    });
     expect(repairs.list).toEqual([]);
   });
 
-  test("all of them are sent if a user chose them, except those that the profile drops", () => {
+  test("sends all parameters that the user chose, except those that the profile drops", () => {
     const chosen = { top_k: 3, user: "ada", service_tier: "auto", metadata: { a: "b" }, seed: 1 };
     const request = { input: "hi", ...chosen, store: false, prompt_cache_key: "k" };
-    const profile = withFlags(genericProfile, { droppedParameters: ["seed"] });
-    const { body, said } = toChatRequest(request, { profile, parameters: "chosen" });
+    const profile = withProfileFlags(genericProfile, { droppedParameters: ["seed"] });
+    const { body, repairLog } = toChatRequest(request, { profile, parameters: "user-set" });
     const { seed: _dropped, ...sent } = chosen;
     expect(body).toEqual({ model: "m", messages: [user("hi")], ...sent });
-    expect(said).toEqual(["parameter_dropped seed", "parameter_dropped prompt_cache_key"]);
+    expect(repairLog).toEqual(["parameter_dropped seed", "parameter_dropped prompt_cache_key"]);
   });
 
-  test("those that the generic profile does not know are dropped and counted, unless they ask for nothing", () => {
-    const { body, said } = toChatRequest({
+  test("drops parameters that the generic profile does not know, with a repair unless they have no effect", () => {
+    const { body, repairLog } = toChatRequest({
       input: "hi",
       safety_identifier: "s",
       x_routing: ["a"],
@@ -73,28 +81,31 @@ describe("a Responses request on its way to a Chat upstream", () => {
       metadata: { a: "b" },
     });
     expect(body).toEqual({ model: "m", messages: [user("hi")] });
-    expect(said).toEqual(["parameter_dropped safety_identifier", "parameter_dropped x_routing"]);
-    const profile = withFlags(genericProfile, { droppedParameters: ["temperature"] });
-    const cooled = toChatRequest({ input: "hi", temperature: 0.5 }, { profile });
-    expect(cooled.body).toEqual({ model: "m", messages: [user("hi")] });
-    expect(cooled.said).toEqual(["parameter_dropped temperature"]);
+    expect(repairLog).toEqual([
+      "parameter_dropped safety_identifier",
+      "parameter_dropped x_routing",
+    ]);
+    const profile = withProfileFlags(genericProfile, { droppedParameters: ["temperature"] });
+    const withTemperature = toChatRequest({ input: "hi", temperature: 0.5 }, { profile });
+    expect(withTemperature.body).toEqual({ model: "m", messages: [user("hi")] });
+    expect(withTemperature.repairLog).toEqual(["parameter_dropped temperature"]);
   });
 
-  test("what Chat has no word for is dropped and counted, under every profile", () => {
-    const asked = { input: "hi", truncation: "auto", background: true, max_tool_calls: 3 };
-    const { body, said } = toChatRequest(asked, { profile: takesAll });
+  test("drops parameters that Chat lacks, with a repair, for every profile", () => {
+    const request = { input: "hi", truncation: "auto", background: true, max_tool_calls: 3 };
+    const { body, repairLog } = toChatRequest(request, { profile: acceptsAll });
     expect(body).toEqual({ model: "m", messages: [user("hi")] });
-    expect(said).toEqual([
+    expect(repairLog).toEqual([
       "parameter_dropped truncation",
       "parameter_dropped background",
       "parameter_dropped max_tool_calls",
     ]);
-    const nothing = { input: "hi", truncation: "disabled", background: false };
-    expect(toChatRequest(nothing, { profile: takesAll }).said).toEqual([]);
+    const defaults = { input: "hi", truncation: "disabled", background: false };
+    expect(toChatRequest(defaults, { profile: acceptsAll }).repairLog).toEqual([]);
   });
 
-  test("what only the client's own server can answer is left out without a count", () => {
-    const { body, said } = toChatRequest(
+  test("drops parameters for the client's own server without a repair", () => {
+    const { body, repairLog } = toChatRequest(
       {
         input: "hi",
         stream_options: { include_obfuscation: false },
@@ -103,13 +114,13 @@ describe("a Responses request on its way to a Chat upstream", () => {
         client_metadata: { a: "b" },
         n: 2,
       },
-      { profile: takesAll },
+      { profile: acceptsAll },
     );
     expect(body).toEqual({ model: "m", messages: [user("hi")] });
-    expect(said).toEqual([]);
+    expect(repairLog).toEqual([]);
   });
 
-  test("log probabilities may be asked for in include", () => {
+  test("requests log probabilities that include contains", () => {
     const request = { input: "hi", include: ["message.output_text.logprobs"] };
     expect(toChatRequest(request).body).toEqual({
       model: "m",
@@ -118,15 +129,15 @@ describe("a Responses request on its way to a Chat upstream", () => {
     });
   });
 
-  test("a text format of an unknown type is dropped and counted; text asks for nothing", () => {
-    const asked = (type: string) => toChatRequest({ input: "hi", text: { format: { type } } });
-    expect(asked("grammar").body).toEqual({ model: "m", messages: [user("hi")] });
-    expect(asked("grammar").said).toEqual(["parameter_dropped text.format: grammar"]);
-    expect(asked("text").body).toEqual({ model: "m", messages: [user("hi")] });
-    expect(asked("text").said).toEqual([]);
+  test("drops a text format of an unknown type, with a repair, and does not send the default format text", () => {
+    const withFormat = (type: string) => toChatRequest({ input: "hi", text: { format: { type } } });
+    expect(withFormat("grammar").body).toEqual({ model: "m", messages: [user("hi")] });
+    expect(withFormat("grammar").repairLog).toEqual(["parameter_dropped text.format: grammar"]);
+    expect(withFormat("text").body).toEqual({ model: "m", messages: [user("hi")] });
+    expect(withFormat("text").repairLog).toEqual([]);
   });
 
-  test("a schema without a name is called answer, and keeps its description", () => {
+  test("names a schema answer if it has no name, and keeps its description", () => {
     const format = { type: "json_schema", description: "d", schema: object };
     expect(toChatRequest({ input: "hi", text: { format } }).body.response_format).toEqual({
       type: "json_schema",
@@ -134,21 +145,21 @@ describe("a Responses request on its way to a Chat upstream", () => {
     });
   });
 
-  test("a format or an effort that the profile does not take is changed or dropped, and counted", () => {
-    const counts = (flags: Partial<Profile>, request: object) =>
+  test("changes or drops an unsupported format or effort, with a repair", () => {
+    const counts = (flags: Partial<UpstreamProfile>, request: object) =>
       toChatRequest(
         { input: "JSON, please", ...request },
-        { profile: withFlags(genericProfile, flags) },
-      ).said;
+        { profile: withProfileFlags(genericProfile, flags) },
+      ).repairLog;
     const format = (type: string) => ({ text: { format: { type, schema: object } } });
     expect(counts({ responseFormat: "json_schema" }, format("json_object"))).toEqual([
-      "parameter_changed text.format: json_object as a schema of any object",
+      "parameter_changed text.format: json_object sent as a schema of any object",
     ]);
     expect(counts({ responseFormat: "none" }, format("json_object"))).toEqual([
-      "parameter_changed text.format: json_object said in words",
+      "parameter_changed text.format: json_object sent as an instruction",
     ]);
     expect(counts({ responseFormat: "json_object" }, format("json_schema"))).toEqual([
-      "parameter_changed text.format: json_schema said in words",
+      "parameter_changed text.format: json_schema sent as an instruction",
     ]);
     const efforts = ["low"];
     expect(counts({ efforts }, { reasoning: { effort: "high" } })).toEqual([
@@ -159,21 +170,21 @@ describe("a Responses request on its way to a Chat upstream", () => {
     ]);
   });
 
-  test("the caller's wish for a stream wins, and usage is asked for where the profile takes the option", () => {
-    const asked = { input: "hi", stream: true };
-    expect(toChatRequest(asked, { stream: false }).body).toEqual({
+  test("streams as the caller decides, and requests usage if the profile supports it", () => {
+    const request = { input: "hi", stream: true };
+    expect(toChatRequest(request, { stream: false }).body).toEqual({
       model: "m",
       messages: [user("hi")],
     });
-    const profile = withFlags(genericProfile, { streamUsage: false });
-    expect(toChatRequest(asked, { profile }).body).toEqual({
+    const profile = withProfileFlags(genericProfile, { streamUsage: false });
+    expect(toChatRequest(request, { profile }).body).toEqual({
       model: "m",
       messages: [user("hi")],
       stream: true,
     });
   });
 
-  test("parallel calls are only spoken of where they are forbidden", () => {
+  test("sends parallel_tool_calls only if it is false", () => {
     const tools = [{ type: "function", name: "f", parameters: object }];
     const { body } = toChatRequest({ input: "hi", tools, parallel_tool_calls: true });
     expect(body).toEqual({
@@ -183,8 +194,8 @@ describe("a Responses request on its way to a Chat upstream", () => {
     });
   });
 
-  test("reasoning for which the profile has no field is dropped, and counted with its words", () => {
-    const { body, said } = toChatRequest({
+  test("drops reasoning without a field in the profile, with a repair that contains the text", () => {
+    const { body, repairLog } = toChatRequest({
       input: [
         user("hi"),
         { type: "reasoning", summary: [{ type: "summary_text", text: "hm" }] },
@@ -192,16 +203,16 @@ describe("a Responses request on its way to a Chat upstream", () => {
       ],
     });
     expect(body.messages).toEqual([user("hi"), assistant("yo")]);
-    expect(said).toEqual(["reasoning_dropped hm"]);
+    expect(repairLog).toEqual(["reasoning_dropped hm"]);
   });
 
-  test("a request without a model or without input is refused", () => {
-    expect(() => chatRequest({ input: "hi" })).toThrow("model: expected the name of a model");
-    expect(() => chatRequest({ model: "m" })).toThrow("input: expected something to answer");
+  test("rejects a request without a model or input", () => {
+    expect(() => translateResponsesRequest({ input: "hi" })).toThrow("model is required");
+    expect(() => translateResponsesRequest({ model: "m" })).toThrow("input must not be empty");
   });
 
-  test("system and developer messages in front join the instructions, later ones stay where they are", () => {
-    const { body, said } = toChatRequest({
+  test("merges leading system and developer messages with the instructions, and leaves later ones in place", () => {
+    const { body, repairLog } = toChatRequest({
       instructions: "one",
       input: [
         { role: "developer", content: "two" },
@@ -215,44 +226,54 @@ describe("a Responses request on its way to a Chat upstream", () => {
       user("hi"),
       { role: "system", content: "four" },
     ]);
-    expect(said).toEqual(["role_mapped developer said as system"]);
-    const later = [user("hi"), { role: "system", content: "four" }];
-    const settled = (laterSystem: "hoist" | "user") =>
-      toChatRequest({ input: later }, { profile: withFlags(genericProfile, { laterSystem }) });
-    expect(settled("hoist").body.messages).toEqual([
+    expect(repairLog).toEqual(["role_mapped developer sent as system"]);
+    const laterMessages = [user("hi"), { role: "system", content: "four" }];
+    const translateLater = (lateSystemMessages: "hoist" | "user") =>
+      toChatRequest(
+        { input: laterMessages },
+        { profile: withProfileFlags(genericProfile, { lateSystemMessages }) },
+      );
+    expect(translateLater("hoist").body.messages).toEqual([
       { role: "system", content: "four" },
       user("hi"),
     ]);
-    expect(settled("hoist").said).toEqual([
-      "role_mapped a later system message moved to the front",
+    expect(translateLater("hoist").repairLog).toEqual([
+      "role_mapped a later system message moved to the start",
     ]);
-    expect(settled("user").body.messages).toEqual([user("hi"), user("<system>\nfour\n</system>")]);
-    expect(settled("user").said).toEqual(["role_mapped a later system message said as the user"]);
-    const kept = withFlags(genericProfile, { developerRole: "developer" });
-    expect(toChatRequest({ instructions: "one", input: "hi" }, { profile: kept }).body).toEqual({
+    expect(translateLater("user").body.messages).toEqual([
+      user("hi"),
+      user("<system>\nfour\n</system>"),
+    ]);
+    expect(translateLater("user").repairLog).toEqual([
+      "role_mapped a later system message sent as user",
+    ]);
+    const withDeveloper = withProfileFlags(genericProfile, { developerRole: "developer" });
+    expect(
+      toChatRequest({ instructions: "one", input: "hi" }, { profile: withDeveloper }).body,
+    ).toEqual({
       model: "m",
       messages: [{ role: "developer", content: "one" }, user("hi")],
     });
   });
 
-  test("fields of a message beside role and content have no place", () => {
-    const { body, said } = toChatRequest({
+  test("drops fields of a message other than role and content", () => {
+    const { body, repairLog } = toChatRequest({
       input: [
         user("hi"),
         { type: "message", id: "msg_1", status: "completed", phase: "final", ...assistant("yo") },
       ],
     });
     expect(body.messages).toEqual([user("hi"), assistant("yo")]);
-    expect(said).toEqual([]);
+    expect(repairLog).toEqual([]);
   });
 
-  test("every content part has a Chat part, or is mentioned in words", () => {
+  test("converts every content part to a Chat part or mentions it in text", () => {
     const image = (url: string, more: object = {}) => ({
       type: "image_url",
       image_url: { url, ...more },
     });
-    const text = (words: string) => ({ type: "text", text: words });
-    const { body, said } = toChatRequest({
+    const text = (value: string) => ({ type: "text", text: value });
+    const { body, repairLog } = toChatRequest({
       input: [
         {
           role: "user",
@@ -301,23 +322,23 @@ describe("a Responses request on its way to a Chat upstream", () => {
         ],
       },
     ]);
-    expect(said).toEqual([
+    expect(repairLog).toEqual([
       "content_converted [image: file_1]",
       "content_converted [file: https://a/c.pdf]",
-      "content_converted a refusal said as text",
+      "content_converted refusal sent as text",
       "content_converted [hologram]",
     ]);
   });
 
-  test("pictures of another role than the user's are shown by the user", () => {
-    const picture = { type: "input_image", image_url: "data:1" };
-    const { body, said } = toChatRequest({
+  test("sends images of other roles in a user message", () => {
+    const image = { type: "input_image", image_url: "data:1" };
+    const { body, repairLog } = toChatRequest({
       input: [
         user("draw"),
         {
           type: "message",
           role: "assistant",
-          content: [{ type: "output_text", text: "Here." }, picture],
+          content: [{ type: "output_text", text: "Here." }, image],
         },
       ],
     });
@@ -326,11 +347,11 @@ describe("a Responses request on its way to a Chat upstream", () => {
       assistant("Here."),
       { role: "user", content: [{ type: "image_url", image_url: { url: "data:1" } }] },
     ]);
-    expect(said).toEqual(["content_converted input[1]: media of the role assistant"]);
+    expect(repairLog).toEqual(["content_converted input[1]: media of the role assistant"]);
   });
 
-  test("a message without content is skipped and counted; an empty result says so", () => {
-    const { body, said } = toChatRequest({
+  test("skips a message without content, with a repair, and marks an empty result as empty", () => {
+    const { body, repairLog } = toChatRequest({
       input: [
         user("hi"),
         user(""),
@@ -344,15 +365,15 @@ describe("a Responses request on its way to a Chat upstream", () => {
       { ...assistant(null), tool_calls: [functionCall("call_1", "f", "{}")] },
       { role: "tool", tool_call_id: "call_1", content: "(no output)" },
     ]);
-    expect(said).toEqual([
+    expect(repairLog).toEqual([
       "item_skipped input[1]: empty message",
       "item_skipped input[2]: empty message",
       "content_converted the empty result of call_1",
     ]);
   });
 
-  test("a computer, a program and a failed MCP call are calls with results", () => {
-    const { body, said } = toChatRequest({
+  test("converts computer, program and failed MCP calls to calls with results", () => {
+    const { body, repairLog } = toChatRequest({
       input: [
         user("go"),
         { type: "computer_call", call_id: "call_1", actions: [{ type: "screenshot" }] },
@@ -373,13 +394,13 @@ describe("a Responses request on its way to a Chat upstream", () => {
         },
       ],
     });
-    const called = (id: string, name: string, args: string) => ({
+    const createExpectedCall = (id: string, name: string, args: string) => ({
       ...assistant(null),
       tool_calls: [functionCall(id, name, args)],
     });
     expect(body.messages).toEqual([
       user("go"),
-      called("call_1", "computer", '{"actions":[{"type":"screenshot"}]}'),
+      createExpectedCall("call_1", "computer", '{"actions":[{"type":"screenshot"}]}'),
       { role: "tool", tool_call_id: "call_1", content: "[attached below]" },
       {
         role: "user",
@@ -388,16 +409,16 @@ describe("a Responses request on its way to a Chat upstream", () => {
           { type: "image_url", image_url: { url: "data:1" } },
         ],
       },
-      called("call_2", "program", '{"code":"1 + 1"}'),
+      createExpectedCall("call_2", "program", '{"code":"1 + 1"}'),
       { role: "tool", tool_call_id: "call_2", content: "2" },
-      called("mcp_1", "docs__search", "{}"),
+      createExpectedCall("mcp_1", "docs__search", "{}"),
       { role: "tool", tool_call_id: "mcp_1", content: '{"code":404}' },
     ]);
-    expect(said).toEqual(["content_converted media in the result of call_1"]);
+    expect(repairLog).toEqual(["content_converted media in the result of call_1"]);
   });
 
-  test("searches, programs and approvals of a server are notes in the user's place", () => {
-    const { body, said } = toChatRequest({
+  test("converts searches, programs and approvals of a server to notes in user messages", () => {
+    const { body, repairLog } = toChatRequest({
       input: [
         user("go"),
         { type: "file_search_call", id: "fs_1", status: "completed", queries: ["a"] },
@@ -411,11 +432,11 @@ describe("a Responses request on its way to a Chat upstream", () => {
       user('[code_interpreter_call] {"code":"1"}'),
       user('[mcp_approval_request] {"server_label":"docs","name":"f"}'),
     ]);
-    expect(said).toEqual([]);
+    expect(repairLog).toEqual([]);
   });
 
-  test("a tool search by the server is skipped, a trigger of compaction too; both are counted", () => {
-    const { body, said } = toChatRequest({
+  test("skips hosted tool searches and compaction triggers, with repairs", () => {
+    const { body, repairLog } = toChatRequest({
       input: [
         user("go"),
         { type: "tool_search_call", call_id: null, execution: "server", arguments: {} },
@@ -425,15 +446,15 @@ describe("a Responses request on its way to a Chat upstream", () => {
     });
     expect(body.messages).toEqual([user("go")]);
     expect(body.tools).toEqual([{ type: "function", function: { name: "f", parameters: object } }]);
-    expect(said).toEqual([
+    expect(repairLog).toEqual([
       "tool_schema_completed f",
-      "item_skipped input[1]: tool_search_call by the server",
+      "item_skipped input[1]: tool_search_call run by the server",
       "item_skipped input[3]: compaction_trigger",
     ]);
   });
 
-  test("tools and settings in the input are not said in the messages", () => {
-    const { body, said } = toChatRequest({
+  test("does not include tools and settings of the input in the messages", () => {
+    const { body, repairLog } = toChatRequest({
       input: [
         { type: "additional_tools", tools: [{ type: "function", name: "f", parameters: object }] },
         user("go"),
@@ -451,11 +472,11 @@ describe("a Responses request on its way to a Chat upstream", () => {
       reasoning_effort: "low",
       response_format: { type: "json_schema", json_schema: { name: "o", schema: object } },
     });
-    expect(said).toEqual([]);
+    expect(repairLog).toEqual([]);
   });
 
-  test("custom calls go out as they are where the profile knows them, and a local shell may be known by its id", () => {
-    const native = withFlags(genericProfile, { customTools: "native" });
+  test("sends custom calls unchanged if the profile supports them, and identifies a local shell call by its id", () => {
+    const native = withProfileFlags(genericProfile, { customTools: "native" });
     const { body } = toChatRequest(
       {
         input: [
@@ -483,13 +504,13 @@ describe("a Responses request on its way to a Chat upstream", () => {
     ]);
   });
 
-  test("a function without parameters gets an empty object of them, and that is counted", () => {
-    const { body, said } = toChatRequest({
+  test("adds an empty object to a function without parameters, with a repair", () => {
+    const { body, repairLog } = toChatRequest({
       input: "hi",
       tools: [{ type: "function", name: "f", strict: false }],
     });
     expect(body.tools).toEqual([{ type: "function", function: { name: "f", parameters: object } }]);
-    expect(said).toEqual(["tool_schema_completed f"]);
+    expect(repairLog).toEqual(["tool_schema_completed f"]);
   });
 
   const declared = [
@@ -514,29 +535,29 @@ describe("a Responses request on its way to a Chat upstream", () => {
       "auto",
       ['parameter_changed tool_choice: {"type":"mcp","server_label":"docs"} is not offered'],
     ],
-  ])("the tool_choice %j of a Responses request becomes %j", (tool_choice, sent, counted) => {
-    const native = withFlags(genericProfile, { customTools: "native" });
-    const { body, said } = toChatRequest(
+  ])("converts the tool_choice %j to %j", (tool_choice, sent, expectedLog) => {
+    const native = withProfileFlags(genericProfile, { customTools: "native" });
+    const { body, repairLog } = toChatRequest(
       { input: "hi", tools: declared, tool_choice },
       { profile: native },
     );
     expect(body.tool_choice).toEqual(sent);
-    expect(said).toEqual(counted);
+    expect(repairLog).toEqual(expectedLog);
   });
 
-  test("a choice without tools is dropped, and counted where it would have forced a call", () => {
-    const asked = (tool_choice: string) => toChatRequest({ input: "hi", tool_choice });
-    expect(asked("required").body).toEqual({ model: "m", messages: [user("hi")] });
-    expect(asked("required").said).toEqual([
-      "parameter_dropped tool_choice: no tool that could be called",
+  test("drops a tool choice without tools, with a repair if it would force a call", () => {
+    const withChoice = (tool_choice: string) => toChatRequest({ input: "hi", tool_choice });
+    expect(withChoice("required").body).toEqual({ model: "m", messages: [user("hi")] });
+    expect(withChoice("required").repairLog).toEqual([
+      "parameter_dropped tool_choice: no tools are offered",
     ]);
-    expect(asked("none").said).toEqual([]);
+    expect(withChoice("none").repairLog).toEqual([]);
   });
 });
 
-describe("a Chat reply on its way to a Responses client", () => {
-  test("the response has its own id and time, the upstream's model, and nothing that this wire has no field for", () => {
-    const { events, repairs } = toResponses([
+describe("the translation of a Chat reply for a Responses client", () => {
+  test("creates a response with its own id and time, the upstream's model, and no fields that Responses lacks", () => {
+    const { events, repairs } = translateToResponses([
       {
         ...chunk({ role: "assistant", content: "Hi", x_new: "x_new" }),
         id: "chatcmpl-secret",
@@ -544,7 +565,7 @@ describe("a Chat reply on its way to a Responses client", () => {
         model: "glm",
         object: "x_object",
         system_fingerprint: "fp_secret",
-        service_tier: "x_tier",
+        service_tier: "flex",
       },
       { ...chunk({}, "stop"), choices: [{ index: 1, delta: { content: "other" } }] },
       chunk({}, "stop"),
@@ -554,12 +575,12 @@ describe("a Chat reply on its way to a Responses client", () => {
       type: "response.completed",
       sequence_number: 8,
       response: {
+        ...requiredFields,
         id: "resp_1",
         object: "response",
         created_at: 1,
+        completed_at: 1,
         status: "completed",
-        error: null,
-        incomplete_details: null,
         model: "glm",
         output: [
           {
@@ -568,12 +589,14 @@ describe("a Chat reply on its way to a Responses client", () => {
             status: "completed",
             role: "assistant",
             content: [{ type: "output_text", text: "Hi", annotations: [], logprobs: [] }],
+            phase: "final_answer",
           },
         ],
-        usage: null,
+        service_tier: "flex",
+        user: null,
       },
     });
-    expect(JSON.stringify(events)).not.toMatch(/secret|x_|other|999/);
+    expect(JSON.stringify(events)).not.toMatch(/secret|x_(?:new|object)|other|999/);
     expect(repairs.list).toEqual([]);
   });
 
@@ -588,8 +611,8 @@ describe("a Chat reply on its way to a Responses client", () => {
     ["three fields at once", { reasoning: "hm", reasoning_details: detail, thinking: "hm" }],
     ["a part of the type thinking", { content: [{ type: "thinking", thinking: "hm" }] }],
     ["a leading tag", { content: "<think>hm</think>" }],
-  ])("%s gives one reasoning item", (_where, delta) => {
-    const { output } = toResponses([chunk(delta), chunk({}, "stop"), "[DONE]"]);
+  ])("converts %s to one reasoning item", (_title, delta) => {
+    const { output } = translateToResponses([chunk(delta), chunk({}, "stop"), "[DONE]"]);
     expect(output).toEqual([
       {
         type: "reasoning",
@@ -600,9 +623,9 @@ describe("a Chat reply on its way to a Responses client", () => {
     ]);
   });
 
-  test("reasoning_opaque travels sealed", () => {
+  test("seals reasoning_opaque", () => {
     const inputs = [chunk({ reasoning_text: "hm", reasoning_opaque: "O" }), chunk({}, "stop")];
-    const { output } = toResponses(inputs, { seal: (carry) => JSON.stringify(carry) });
+    const { output } = translateToResponses(inputs, { seal: (carry) => JSON.stringify(carry) });
     expect(output).toEqual([
       {
         type: "reasoning",
@@ -612,36 +635,38 @@ describe("a Chat reply on its way to a Responses client", () => {
         encrypted_content: '{"opaque":"O"}',
       },
     ]);
-    expect(counted(toResponses(inputs).repairs)).toEqual(["carry_lost opaque"]);
+    expect(formatRepairs(translateToResponses(inputs).repairs)).toEqual([
+      "opaque_reasoning_lost opaque",
+    ]);
   });
 
-  test("signatures in reasoning_details are lost without a seal, and counted", () => {
+  test("drops signatures in reasoning_details without a seal, with a repair", () => {
     const details = [{ type: "reasoning.text", text: "hm", signature: "S" }];
-    const { output, repairs } = toResponses([
+    const { output, repairs } = translateToResponses([
       chunk({ reasoning_details: details }),
       chunk({}, "stop"),
     ]);
     expect(output).toMatchObject([{ type: "reasoning", summary: [{ text: "hm" }] }]);
-    expect(counted(repairs)).toEqual(["carry_lost details"]);
+    expect(formatRepairs(repairs)).toEqual(["opaque_reasoning_lost details"]);
   });
 
-  test("log probabilities stand in the delta, in the end of the text and in the part", () => {
+  test("sends log probabilities in the delta, the done event and the part", () => {
     const content = [{ token: "Hi", logprob: -0.1 }];
-    const { events } = toResponses([
+    const { events } = translateToResponses([
       { ...chunk({}), choices: [{ index: 0, delta: { content: "Hi" }, logprobs: { content } }] },
       chunk({}, "stop"),
     ]);
-    const eventOf = (type: string) => events.find((event) => event.type === type);
-    expect(eventOf("response.output_text.delta")).toMatchObject({ logprobs: content });
-    expect(eventOf("response.output_text.done")).toMatchObject({ logprobs: content });
-    expect(eventOf("response.content_part.done")).toMatchObject({ part: { logprobs: content } });
+    const findEvent = (type: string) => events.find((event) => event.type === type);
+    expect(findEvent("response.output_text.delta")).toMatchObject({ logprobs: content });
+    expect(findEvent("response.output_text.done")).toMatchObject({ logprobs: content });
+    expect(findEvent("response.content_part.done")).toMatchObject({ part: { logprobs: content } });
   });
 
-  test("pictures are calls of the server's image tool, or text where they are only an address", () => {
-    const picture = (url: string) => chunk({ images: [{ image_url: { url } }] });
-    const { output } = toResponses([
-      picture("data:image/webp;base64,AAAA"),
-      picture("https://a/b.png"),
+  test("converts images to image_generation_call items, or to text if they are only a URL", () => {
+    const image = (url: string) => chunk({ images: [{ image_url: { url } }] });
+    const { output } = translateToResponses([
+      image("data:image/webp;base64,AAAA"),
+      image("https://a/b.png"),
       chunk({}, "stop"),
     ]);
     expect(output).toEqual([
@@ -657,6 +682,7 @@ describe("a Chat reply on its way to a Responses client", () => {
         id: "msg_minted_2",
         status: "completed",
         role: "assistant",
+        phase: "final_answer",
         content: [
           { type: "output_text", text: "![image](https://a/b.png)", annotations: [], logprobs: [] },
         ],
@@ -664,12 +690,12 @@ describe("a Chat reply on its way to a Responses client", () => {
     ]);
   });
 
-  test("content in parts is what the parts say, and counted; content of another type is not read", () => {
+  test("reads content parts, with a repair, and ignores content of other types", () => {
     const parts = [
       { type: "text", text: "Hi" },
       { type: "refusal", refusal: "No." },
     ];
-    const { output, repairs } = toResponses([
+    const { output, repairs } = translateToResponses([
       chunk({ content: parts }),
       chunk({ content: 5 }),
       chunk({}, "stop"),
@@ -682,25 +708,25 @@ describe("a Chat reply on its way to a Responses client", () => {
         ],
       },
     ]);
-    expect(counted(repairs)).toEqual([
+    expect(formatRepairs(repairs)).toEqual([
       `content_parts_flattened ${JSON.stringify(parts)}`,
       "content_not_text 5",
     ]);
   });
 
-  test("a message or a text in a delta's place is read like one", () => {
-    const whole = (choice: object): ChatChunk => ({
+  test("reads a message or text instead of a delta", () => {
+    const chunkWithChoice = (choice: object): ChatChunk => ({
       choices: [{ index: 0, finish_reason: "stop", ...choice }],
     });
     for (const choice of [{ message: { content: "Hi" } }, { text: "Hi" }])
-      expect(toResponses([whole(choice), "[DONE]"]).output).toMatchObject([
+      expect(translateToResponses([chunkWithChoice(choice), "[DONE]"]).output).toMatchObject([
         { type: "message", content: [{ type: "output_text", text: "Hi" }] },
       ]);
   });
 
-  test("function_call, the form before tools, is a call, and counted", () => {
+  test("converts the legacy function_call, with a repair", () => {
     const legacy = { function_call: { name: "get_time", arguments: "{}" } };
-    const { output, repairs } = toResponses([chunk(legacy), chunk({}, "function_call")]);
+    const { output, repairs } = translateToResponses([chunk(legacy), chunk({}, "function_call")]);
     expect(output).toEqual([
       {
         type: "function_call",
@@ -711,16 +737,16 @@ describe("a Chat reply on its way to a Responses client", () => {
         arguments: "{}",
       },
     ]);
-    expect(counted(repairs)).toEqual([
+    expect(formatRepairs(repairs)).toEqual([
       "legacy_function_call get_time",
-      "call_id_minted ",
+      "call_id_generated ",
       "finish_corrected function_call",
     ]);
   });
 
-  test("fields of a call that nobody knows have no place, without a count", () => {
+  test("drops unknown fields of a call without a repair", () => {
     const fragment = call({ index: 0, id: "call_abc", name: "get_time", args: "{}", x_new: 1 });
-    const { output, repairs } = toResponses([chunk(fragment), chunk({}, "tool_calls")]);
+    const { output, repairs } = translateToResponses([chunk(fragment), chunk({}, "tool_calls")]);
     expect(output).toEqual([
       {
         type: "function_call",
@@ -752,18 +778,24 @@ describe("a Chat reply on its way to a Responses client", () => {
     ["network_error", "failed", "upstream_error"],
     ["abort", "failed", "upstream_error"],
     ["model_context_window_exceeded", "failed", "context_length_exceeded"],
-  ])("the finish_reason %s ends the response as %s, with %j", (word, status, why) => {
-    const { events, repairs } = toResponses([chunk({ content: "Hi" }), chunk({}, word)]);
-    expect(events.at(-1)).toMatchObject({
-      type: `response.${status}`,
-      response: {
-        status,
-        incomplete_details: status === "incomplete" ? { reason: why } : null,
-        error: status === "failed" ? { code: why } : null,
-      },
-    });
-    expect(repairs.counts.get("finish_unknown")).toBe(word === "banana" ? 1 : undefined);
-  });
+  ])(
+    "ends the response for the finish_reason %s with the status %s and the code %j",
+    (reason, status, code) => {
+      const { events, repairs } = translateToResponses([
+        chunk({ content: "Hi" }),
+        chunk({}, reason),
+      ]);
+      expect(events.at(-1)).toMatchObject({
+        type: `response.${status}`,
+        response: {
+          status,
+          incomplete_details: status === "incomplete" ? { reason: code } : null,
+          error: status === "failed" ? { code: code } : null,
+        },
+      });
+      expect(repairs.counts.get("finish_unknown")).toBe(reason === "banana" ? 1 : undefined);
+    },
+  );
 
   const counts = { prompt_tokens: 11, completion_tokens: 7, total_tokens: 18 };
   test.each<[string, JsonObject, number, number]>([
@@ -775,7 +807,7 @@ describe("a Chat reply on its way to a Responses client", () => {
     ["Anthropic's cache reads", { ...counts, cache_read_input_tokens: 5 }, 5, 0],
     ["reasoning tokens", { ...counts, completion_tokens_details: { reasoning_tokens: 3 } }, 0, 3],
     ["Perplexity's reasoning tokens", { ...counts, reasoning_tokens: 3 }, 0, 3],
-  ])("usage with %s stands in the terminal event", (_title, usage, cached, reasoning) => {
+  ])("sends usage with %s in the terminal event", (_title, usage, cached, reasoning) => {
     const expected = {
       input_tokens: 11,
       input_tokens_details: { cached_tokens: cached },
@@ -789,33 +821,33 @@ describe("a Chat reply on its way to a Responses client", () => {
       { ...chunk({}), choices: [{ index: 0, delta: {}, usage }] },
       { ...chunk({}), choices: [], x_groq: { usage } },
     ])
-      expect(toResponses([finished, last, "[DONE]"]).response?.usage).toEqual(expected);
+      expect(translateToResponses([finished, last, "[DONE]"]).response?.usage).toEqual(expected);
   });
 
-  test("an error fails the response wherever it stands, but not after a finish that it cannot undo", () => {
+  test("fails the response for an error in any position, but not after a finish reason", () => {
     const error = { message: "boom", code: "x_code" };
     const failed = { status: "failed", error: { code: "x_code", message: "boom" } };
-    const inChoice: ChatInput = { choices: [{ index: 0, delta: {}, error }] };
+    const inChoice: UpstreamChatEvent = { choices: [{ index: 0, delta: {}, error }] };
     for (const last of [{ error }, inChoice, { object: "error", ...error }])
-      expect(toResponses([chunk({ content: "Hi" }), last]).response).toMatchObject(failed);
-    const good = toResponses([chunk({ content: "Hi" }, "stop"), inChoice]);
-    expect(good.response?.status).toBe("completed");
-    expect(counted(good.repairs)).toEqual([`error_ignored ${JSON.stringify(error)}`]);
-    const cut = toResponses([chunk({ content: "Hi" }, "length"), { error }]);
-    expect(cut.response?.status).toBe("incomplete");
+      expect(translateToResponses([chunk({ content: "Hi" }), last]).response).toMatchObject(failed);
+    const finished = translateToResponses([chunk({ content: "Hi" }, "stop"), inChoice]);
+    expect(finished.response?.status).toBe("completed");
+    expect(formatRepairs(finished.repairs)).toEqual([`error_ignored ${JSON.stringify(error)}`]);
+    const truncated = translateToResponses([chunk({ content: "Hi" }, "length"), { error }]);
+    expect(truncated.response?.status).toBe("incomplete");
   });
 });
 
-describe("a Chat request on its way to a Responses upstream", () => {
-  const plain = {
+describe("the translation of a Chat request for a Responses upstream", () => {
+  const minimalBody = {
     model: "m",
     input: [{ type: "message", role: "user", content: "hi" }],
     store: false,
     include: ["reasoning.encrypted_content"],
   };
 
-  test("parameters that both wires have go on under their names", () => {
-    const same = {
+  test("sends parameters of both wires unchanged", () => {
+    const sharedParameters = {
       temperature: 0.5,
       top_p: 0.9,
       top_logprobs: 2,
@@ -827,13 +859,13 @@ describe("a Chat request on its way to a Responses upstream", () => {
       prompt_cache_key: "k",
       prompt_cache_retention: "24h",
     };
-    const { body, said } = toResponsesRequest({ ...same, store: true });
-    expect(body).toEqual({ ...plain, ...same, store: true });
-    expect(said).toEqual([]);
+    const { body, repairLog } = toResponsesRequest({ ...sharedParameters, store: true });
+    expect(body).toEqual({ ...minimalBody, ...sharedParameters, store: true });
+    expect(repairLog).toEqual([]);
   });
 
-  test("what Responses has no word for is dropped and counted", () => {
-    const { body, said } = toResponsesRequest({
+  test("drops parameters that Responses lacks, with a repair", () => {
+    const { body, repairLog } = toResponsesRequest({
       stop: "END",
       seed: 1,
       frequency_penalty: 1,
@@ -845,8 +877,8 @@ describe("a Chat request on its way to a Responses upstream", () => {
       web_search_options: {},
       top_k: 4,
     });
-    expect(body).toEqual(plain);
-    expect(said).toEqual([
+    expect(body).toEqual(minimalBody);
+    expect(repairLog).toEqual([
       "parameter_dropped stop",
       "parameter_dropped seed",
       "parameter_dropped frequency_penalty",
@@ -860,39 +892,39 @@ describe("a Chat request on its way to a Responses upstream", () => {
     ]);
   });
 
-  test("the number of answers and the wish for usage are for whoever asks, not for the upstream", () => {
-    const asked = { n: 3, stream_options: { include_usage: true } };
-    const { body, choices, said } = toResponsesRequest(asked);
-    expect(body).toEqual(plain);
-    expect(choices).toBe(3);
-    expect(said).toEqual([]);
+  test("does not send n and include_usage", () => {
+    const request = { n: 3, stream_options: { include_usage: true } };
+    const { body, choiceCount, repairLog } = toResponsesRequest(request);
+    expect(body).toEqual(minimalBody);
+    expect(choiceCount).toBe(3);
+    expect(repairLog).toEqual([]);
   });
 
-  test("of two limits the newer word counts; the caller may name the model and ask for a stream", () => {
-    const { body, said } = toResponsesRequest(
+  test("uses the newer of two limits, and the model and streaming that the caller sets", () => {
+    const { body, repairLog } = toResponsesRequest(
       { max_tokens: 5, max_completion_tokens: 9 },
       { upstreamModel: "other", stream: true },
     );
-    expect(body).toEqual({ ...plain, model: "other", max_output_tokens: 9, stream: true });
-    expect(said).toEqual([]);
+    expect(body).toEqual({ ...minimalBody, model: "other", max_output_tokens: 9, stream: true });
+    expect(repairLog).toEqual([]);
   });
 
-  test("log probabilities are asked for in include, effort and verbosity where they belong", () => {
+  test("requests log probabilities in include, effort and verbosity in their objects", () => {
     const { body } = toResponsesRequest({
       logprobs: true,
       reasoning_effort: "low",
       verbosity: "high",
     });
     expect(body).toEqual({
-      ...plain,
+      ...minimalBody,
       include: ["reasoning.encrypted_content", "message.output_text.logprobs"],
       reasoning: { effort: "low" },
       text: { verbosity: "high" },
     });
   });
 
-  test("system, developer and user messages keep their roles and lose their names; every part has its form", () => {
-    const { body, said } = toResponsesRequest({
+  test("keeps the roles of system, developer and user messages, drops their names and converts all parts", () => {
+    const { body, repairLog } = toResponsesRequest({
       messages: [
         { role: "system", content: "a", name: "n" },
         { role: "developer", content: "b" },
@@ -928,11 +960,11 @@ describe("a Chat request on its way to a Responses upstream", () => {
         ],
       },
     ]);
-    expect(said).toEqual([]);
+    expect(repairLog).toEqual([]);
   });
 
-  test("an assistant's texts and refusals are its message; its audio, name and signatures have no place", () => {
-    const { body, said } = toResponsesRequest({
+  test("converts text and refusals of the assistant to a message, and drops audio, name and signatures", () => {
+    const { body, repairLog } = toResponsesRequest({
       messages: [
         {
           role: "assistant",
@@ -965,16 +997,16 @@ describe("a Chat request on its way to a Responses upstream", () => {
       { type: "function_call", call_id: "call_1", name: "f", arguments: "{}" },
       { type: "function_call_output", call_id: "call_1", output: "ok" },
     ]);
-    expect(said).toEqual([
-      "content_converted an assistant's part image_url left out",
-      "content_converted an assistant's audio left out",
-      "content_converted an assistant's name left out",
-      "content_converted an assistant's reasoning_opaque left out",
+    expect(repairLog).toEqual([
+      "content_converted part image_url of an assistant message dropped",
+      "content_converted audio of an assistant message dropped",
+      "content_converted name of an assistant message dropped",
+      "content_converted reasoning_opaque of an assistant message dropped",
     ]);
   });
 
-  test("reasoning in words is a summary in the current turn of a stored history, else it is dropped and counted", () => {
-    const asked = (field: string, store: boolean) =>
+  test("converts plain reasoning to a summary in the current turn of a stored history, and otherwise drops it with a repair", () => {
+    const translateReasoning = (field: string, store: boolean) =>
       toResponsesRequest({
         store,
         messages: [user("hi"), { ...assistant("yo"), [field]: "hm" }],
@@ -985,18 +1017,18 @@ describe("a Chat request on its way to a Responses upstream", () => {
       content: [{ type: "output_text", text: "yo", annotations: [] }],
     };
     for (const field of ["reasoning_content", "reasoning"]) {
-      expect(asked(field, true).body.input).toEqual([
-        ...plain.input,
+      expect(translateReasoning(field, true).body.input).toEqual([
+        ...minimalBody.input,
         { type: "reasoning", summary: [{ type: "summary_text", text: "hm" }] },
         message,
       ]);
-      expect(asked(field, false).body.input).toEqual([...plain.input, message]);
-      expect(asked(field, false).said).toEqual(["reasoning_dropped "]);
+      expect(translateReasoning(field, false).body.input).toEqual([...minimalBody.input, message]);
+      expect(translateReasoning(field, false).repairLog).toEqual(["reasoning_dropped "]);
     }
   });
 
-  test("a result of several texts is one text, a result with a picture is a list", () => {
-    const text = (words: string) => ({ type: "text", text: words });
+  test("joins a result of several text parts, and sends a result with an image as an array", () => {
+    const text = (value: string) => ({ type: "text", text: value });
     const result = (content: object[]) =>
       toResponsesRequest({
         messages: [
@@ -1019,7 +1051,7 @@ describe("a Chat request on its way to a Responses upstream", () => {
     ]);
   });
 
-  test("a function's description, strictness and further fields stay; a custom tool of plain text stays so", () => {
+  test("keeps description, strict and other fields of a function, and the plain text format of a custom tool", () => {
     const { body } = toResponsesRequest({
       tools: [
         {
@@ -1074,7 +1106,7 @@ describe("a Chat request on its way to a Responses upstream", () => {
         ],
       },
     ],
-  ])("the tool_choice %j of a Chat request becomes %j", (tool_choice, sent) => {
+  ])("converts the tool_choice %j to %j", (tool_choice, sent) => {
     const tools = [
       { type: "function", function: { name: "f" } },
       { type: "custom", custom: { name: "c" } },
@@ -1082,14 +1114,14 @@ describe("a Chat request on its way to a Responses upstream", () => {
     expect(toResponsesRequest({ tools, tool_choice }).body.tool_choice).toEqual(sent);
   });
 
-  test("a tool_choice without tools is left out, and counted where it asked for something", () => {
-    const { body, said } = toResponsesRequest({ tool_choice: "required" });
+  test("drops a tool_choice without tools, with a repair if it had an effect", () => {
+    const { body, repairLog } = toResponsesRequest({ tool_choice: "required" });
     expect(body.tool_choice).toBeUndefined();
-    expect(said).toEqual(["parameter_dropped tool_choice: no tool that could be called"]);
-    expect(toResponsesRequest({ tool_choice: "auto" }).said).toEqual([]);
+    expect(repairLog).toEqual(["parameter_dropped tool_choice: no tools are offered"]);
+    expect(toResponsesRequest({ tool_choice: "auto" }).repairLog).toEqual([]);
   });
 
-  test("a history with a lost call or a lost result becomes a legal input", () => {
+  test("converts a history with a missing call or result to a valid input", () => {
     const { body } = toResponsesRequest({
       messages: [
         { role: "user", content: "go" },
@@ -1116,15 +1148,15 @@ describe("a Chat request on its way to a Responses upstream", () => {
   test.each([
     ["auto", "auto"],
     ["none", "none"],
-  ])("the function_call %s of the form before tools becomes %s", (function_call, sent) => {
+  ])("converts the legacy function_call %s to %s", (function_call, sent) => {
     const functions = [{ name: "f", parameters: object }];
-    const { body, said } = toResponsesRequest({ functions, function_call });
+    const { body, repairLog } = toResponsesRequest({ functions, function_call });
     expect(body).toEqual({
-      ...plain,
+      ...minimalBody,
       tools: [{ type: "function", name: "f", parameters: object, strict: false }],
       tool_choice: sent,
     });
-    expect(said).toEqual([]);
+    expect(repairLog).toEqual([]);
   });
 
   test.each([
@@ -1137,17 +1169,20 @@ describe("a Chat request on its way to a Responses upstream", () => {
       },
       { type: "json_schema", name: "o", description: "d", schema: object, strict: true },
     ],
-  ])("the response_format %j becomes %j", (response_format, format) => {
-    expect(toResponsesRequest({ response_format }).body).toEqual({ ...plain, text: { format } });
+  ])("converts the response_format %j to %j", (response_format, format) => {
+    expect(toResponsesRequest({ response_format }).body).toEqual({
+      ...minimalBody,
+      text: { format },
+    });
   });
 });
 
-describe("a response on its way to a Chat client", () => {
+describe("the translation of a response for a Chat client", () => {
   const created = { type: "response.created", response: { id: "resp_1", model: "gpt" } };
   const completed = { type: "response.completed", response: { output: [] } };
   const first = { role: "assistant", content: "" };
 
-  test("envelopes have the response's id, its time in whole seconds and the client's model, from whatever event comes first", () => {
+  test("gives chunks the response's id, its time in whole seconds and the client's model, whichever event arrives first", () => {
     for (const type of ["response.created", "response.in_progress", "response.queued"]) {
       const response = { id: "resp_1", created_at: 5.9, model: "gpt" };
       const { out } = toChat([{ type, response }, completed], { model: "mine" });
@@ -1168,7 +1203,7 @@ describe("a response on its way to a Chat client", () => {
     });
   });
 
-  test("audio, its transcript and log probabilities go on", () => {
+  test("converts audio, its transcript and log probabilities", () => {
     const logprobs = [{ token: "Hi", logprob: -0.1 }];
     const { out, deltas } = toChat([
       created,
@@ -1260,22 +1295,25 @@ describe("a response on its way to a Chat client", () => {
         { tool_calls: [{ index: 0, custom: { input: "b" } }] },
       ],
     ],
-  ])("the events of %s are deltas; their done brings what was left out", (_kind, events, said) => {
-    expect(toChat([created, ...events, completed]).deltas).toEqual([first, ...said, {}]);
-  });
+  ])(
+    "converts the events of %s to deltas, and adds what was missing from the done event",
+    (_title, events, expected) => {
+      expect(toChat([created, ...events, completed]).deltas).toEqual([first, ...expected, {}]);
+    },
+  );
 
-  test("what was said otherwise cannot be unsaid, and is counted", () => {
-    const { deltas, said } = toChat([
+  test("records a repair for text that differs in the done event, which cannot be corrected", () => {
+    const { deltas, repairLog } = toChat([
       created,
       { type: "response.output_text.delta", output_index: 0, delta: "a" },
       { type: "response.output_text.done", output_index: 0, text: "b" },
       completed,
     ]);
     expect(deltas).toEqual([first, { content: "a" }, {}]);
-    expect(said).toEqual(["deltas_differ b"]);
+    expect(repairLog).toEqual(["deltas_differ b"]);
   });
 
-  test("a citation of another kind stays flat", () => {
+  test("forwards a citation of another kind unchanged", () => {
     const annotation = { type: "file_citation", file_id: "file_1", index: 3 };
     const event = { type: "response.output_text.annotation.added", output_index: 0, annotation };
     expect(toChat([created, event, completed]).deltas).toEqual([
@@ -1285,9 +1323,9 @@ describe("a response on its way to a Chat client", () => {
     ]);
   });
 
-  test("a call without an id or with a used one gets one, and blank arguments are {}", () => {
+  test("gives a call without an id or with a used id a new one, and turns blank arguments into {}", () => {
     const item = { type: "function_call", name: "f", arguments: "" };
-    const { deltas, said } = toChat([
+    const { deltas, repairLog } = toChat([
       created,
       done(0, { ...item, call_id: "call_a" }),
       done(1, { ...item, call_id: "0", arguments: "{}" }),
@@ -1308,7 +1346,7 @@ describe("a response on its way to a Chat client", () => {
       empty(2),
       {},
     ]);
-    expect(said).toEqual(["call_id_minted 0", "call_id_minted ", "arguments_blank f"]);
+    expect(repairLog).toEqual(["call_id_generated 0", "call_id_generated ", "arguments_blank f"]);
   });
 
   test.each([
@@ -1321,26 +1359,30 @@ describe("a response on its way to a Chat client", () => {
     "shell_call",
     "apply_patch_call",
     "tool_search_call",
-  ])("an item of the type %s is left out and counted", (type) => {
-    const { deltas, said } = toChat([created, done(0, { type, call_id: "call_1" }), completed]);
+  ])("drops an item of type %s, with a repair", (type) => {
+    const { deltas, repairLog } = toChat([
+      created,
+      done(0, { type, call_id: "call_1" }),
+      completed,
+    ]);
     expect(deltas).toEqual([first, {}]);
-    expect(said).toEqual([`item_skipped ${type}`]);
+    expect(repairLog).toEqual([`item_skipped ${type}`]);
   });
 
-  test("a custom call of a tool that was not offered is left out and counted", () => {
+  test("drops a custom call of a tool that was not offered, with a repair", () => {
     const item = { type: "custom_tool_call", call_id: "call_1", name: "x_search", input: "cats" };
     const toolNames = new Set(["other"]);
-    const { deltas, said } = toChat([created, done(0, item), completed], { toolNames });
+    const { deltas, repairLog } = toChat([created, done(0, item), completed], { toolNames });
     expect(deltas).toEqual([first, {}]);
-    expect(said).toEqual(["item_skipped custom_tool_call x_search: run by the upstream"]);
+    expect(repairLog).toEqual(["item_skipped custom_tool_call x_search: run by the upstream"]);
   });
 
-  test("a call in the text of a response is a call where the profile says so, and counted", () => {
-    const words = '<tool_call>{"name":"f","arguments":{}}</tool_call>';
-    const event = { type: "response.output_text.delta", output_index: 0, delta: words };
-    const { deltas, said } = toChat([created, event, completed], {
+  test("converts a leaked call in the text to a call if the profile enables it, with a repair", () => {
+    const leakedCall = '<tool_call>{"name":"f","arguments":{}}</tool_call>';
+    const event = { type: "response.output_text.delta", output_index: 0, delta: leakedCall };
+    const { deltas, repairLog } = toChat([created, event, completed], {
       toolNames: new Set(["f"]),
-      profile: withFlags(genericProfile, { leakedCalls: ["hermes"] }),
+      profile: withProfileFlags(genericProfile, { leakedCalls: ["hermes"] }),
     });
     expect(deltas).toEqual([
       first,
@@ -1352,11 +1394,11 @@ describe("a response on its way to a Chat client", () => {
       { tool_calls: [{ index: 0, function: { arguments: "{}" } }] },
       {},
     ]);
-    expect(said[0]).toBe(`call_leaked ${words}`);
+    expect(repairLog[0]).toBe(`call_leaked ${leakedCall}`);
   });
 
-  test("events that nobody knows say nothing, without a count", () => {
-    const { deltas, said } = toChat([
+  test("ignores unknown events without a repair", () => {
+    const { deltas, repairLog } = toChat([
       created,
       { type: "response.telepathy.delta", output_index: 0, delta: "x" },
       { type: "response.web_search_call.searching", output_index: 0 },
@@ -1364,21 +1406,21 @@ describe("a response on its way to a Chat client", () => {
       completed,
     ]);
     expect(deltas).toEqual([first, {}]);
-    expect(said).toEqual([]);
+    expect(repairLog).toEqual([]);
   });
 
-  test("an item that is no call and no message is left out without a count", () => {
+  test("drops other items without a repair", () => {
     const items = ["mcp_list_tools", "mcp_approval_request", "compaction"];
-    const { deltas, said } = toChat([
+    const { deltas, repairLog } = toChat([
       created,
       ...items.map((type, index) => done(index, { type })),
       completed,
     ]);
     expect(deltas).toEqual([first, {}]);
-    expect(said).toEqual([]);
+    expect(repairLog).toEqual([]);
   });
 
-  test("a cancelled response is an error with its words, or with ours", () => {
+  test("reports a canceled response as an error with the provider's message or a default one", () => {
     const cancelled = (response: object) => ({ type: "response.cancelled", response });
     const error = { code: "x_code", message: "stopped" };
     expect(toChat([created, cancelled({ error })]).out.at(-1)).toEqual({
@@ -1387,17 +1429,17 @@ describe("a response on its way to a Chat client", () => {
     expect(toChat([created, cancelled({})]).out.at(-1)).toEqual({
       error: {
         code: "upstream_error",
-        message: "the upstream failed and did not say why",
+        message: "the upstream failed without giving a reason",
         type: "upstream_error",
         param: null,
       },
     });
   });
 
-  test("usage has Chat's names, and goes out only to a client that asked for it", () => {
+  test("sends usage with Chat's field names, and only to clients that requested it", () => {
     const usage = { input_tokens: 11, output_tokens: 7, total_tokens: 18, x_cost: 1 };
-    const counted = { type: "response.completed", response: { output: [], usage } };
-    expect(toChat([created, counted]).out.at(-2)).toEqual({
+    const withUsage = { type: "response.completed", response: { output: [], usage } };
+    expect(toChat([created, withUsage]).out.at(-2)).toEqual({
       id: "resp_1",
       object: "chat.completion.chunk",
       created: 7,
@@ -1405,11 +1447,11 @@ describe("a response on its way to a Chat client", () => {
       choices: [],
       usage: { prompt_tokens: 11, completion_tokens: 7, total_tokens: 18, x_cost: 1 },
     });
-    const { out } = toChat([created, counted], { includeUsage: false });
+    const { out } = toChat([created, withUsage], { includeUsage: false });
     expect(JSON.stringify(out)).not.toContain("usage");
   });
 
-  test("a completed response finishes with stop, one with calls with tool_calls", () => {
+  test("ends a completed response with stop, or with tool_calls if it has calls", () => {
     const finishes = (events: object[]) => JSON.stringify(toChat(events).out.at(-2));
     expect(finishes([created, completed])).toContain('"finish_reason":"stop"');
     const item = { type: "function_call", call_id: "call_1", name: "f", arguments: "{}" };
@@ -1417,11 +1459,17 @@ describe("a response on its way to a Chat client", () => {
   });
 });
 
-describe("the same wire on both sides", () => {
-  const response = { id: "resp_1", object: "response", model: "gpt", output: [] };
+describe("the repair between a client and an upstream of the same wire", () => {
+  const response = {
+    ...requiredFields,
+    id: "resp_1",
+    object: "response",
+    model: "gpt",
+    output: [],
+  };
   const message = { type: "message", id: "msg_1", role: "assistant", content: [] };
 
-  test("Responses events with nothing to mend pass, object by object", () => {
+  test("forwards valid Responses events as the same objects", () => {
     const events = [
       { type: "response.created", response },
       { type: "response.in_progress", response },
@@ -1434,15 +1482,15 @@ describe("the same wire on both sides", () => {
       sequence_number: 5,
       response: { ...response, status: "completed", output: [message] },
     };
-    const { out, said } = pass([...events, last]);
-    events.forEach((event, nth) => expect(out[nth]).toBe(event));
+    const { out, repairLog } = repairEvents([...events, last]);
+    events.forEach((event, index) => expect(out[index]).toBe(event));
     expect(out[5]).toMatchObject(last);
     expect(out).toHaveLength(6);
-    expect(said).toEqual([]);
+    expect(repairLog).toEqual([]);
   });
 
-  test("a response that begins without response.created gets it, and dense numbers", () => {
-    const { out, said } = pass([
+  test("adds response.created if it is missing, and consecutive sequence numbers", () => {
+    const { out, repairLog } = repairEvents([
       { type: "response.output_item.added", sequence_number: 9, output_index: 0, item: message },
       { type: "response.output_item.done", sequence_number: 12, output_index: 0, item: message },
       { type: "response.completed", response: { ...response, output: [message] } },
@@ -1451,15 +1499,13 @@ describe("the same wire on both sides", () => {
       type: "response.created",
       sequence_number: 0,
       response: {
+        ...requiredFields,
         id: "resp_0",
         object: "response",
         created_at: 1,
         status: "in_progress",
-        error: null,
-        incomplete_details: null,
         model: "",
         output: [],
-        usage: null,
       },
     });
     expect(out.map(({ type, sequence_number }) => [sequence_number, type])).toEqual([
@@ -1469,18 +1515,18 @@ describe("the same wire on both sides", () => {
       [3, "response.output_item.done"],
       [4, "response.completed"],
     ]);
-    expect(said).toEqual(["event_completed response.created"]);
+    expect(repairLog).toEqual(["event_completed response.created"]);
   });
 
-  test("what is no event of this wire is dropped, and what follows the end too; both are counted", () => {
-    const { out, said } = pass([
+  test("drops unknown data and everything after the end, with repairs", () => {
+    const { out, repairLog } = repairEvents([
       { type: "response.created", response },
       { type: "ping" },
       { type: "response.completed", response },
       { type: "response.output_text.delta", delta: "late" },
     ]);
     expect(out.map(({ type }) => type)).toEqual(["response.created", "response.completed"]);
-    expect(said).toEqual(["event_dropped ping", "data_after_end response.output_text.delta"]);
+    expect(repairLog).toEqual(["event_dropped ping", "data_after_end response.output_text.delta"]);
   });
 
   test.each<[string, object, object, object]>([
@@ -1508,58 +1554,76 @@ describe("the same wire on both sides", () => {
       { type: "response.custom_tool_call_input.delta", delta: "a" },
       { input: "a" },
     ],
-  ])(
-    "an item of the type %s that was never done is done at the end",
-    (type, fields, event, end) => {
-      const opened = { type, id: "i_1", status: "in_progress", ...fields };
-      const begun = [
-        { type: "response.created", response },
-        { type: "response.output_item.added", output_index: 0, item: opened },
-        { ...event, output_index: 0 },
-      ];
-      const item = { ...opened, ...end, status: "incomplete" };
-      const { out, said } = pass(begun);
-      expect(out.slice(3)).toEqual([
-        { type: "response.output_item.done", sequence_number: 3, output_index: 0, item },
-        {
-          type: "response.failed",
-          sequence_number: 4,
-          response: {
-            created_at: 1,
-            incomplete_details: null,
-            usage: null,
-            ...response,
-            status: "failed",
-            error: {
-              code: "upstream_stream_truncated",
-              message: "the upstream closed the stream before it had finished the reply",
-            },
-            output: [item],
+  ])("completes an item of type %s at the end", (type, fields, event, end) => {
+    const opened = { type, id: "i_1", status: "in_progress", ...fields };
+    const openItems = [
+      { type: "response.created", response },
+      { type: "response.output_item.added", output_index: 0, item: opened },
+      { ...event, output_index: 0 },
+    ];
+    const item = { ...opened, ...end, status: "incomplete" };
+    const { out, repairLog } = repairEvents(openItems);
+    expect(out.slice(3)).toEqual([
+      { type: "response.output_item.done", sequence_number: 3, output_index: 0, item },
+      {
+        type: "response.failed",
+        sequence_number: 4,
+        response: {
+          ...response,
+          status: "failed",
+          error: {
+            code: "upstream_stream_truncated",
+            message: "the upstream closed the stream before the reply was finished",
           },
+          output: [item],
         },
-      ]);
-      expect(said).toEqual([
-        "event_completed response.output_item.done 0",
-        "event_completed response.failed output",
-      ]);
-    },
-  );
+      },
+    ]);
+    expect(repairLog).toEqual([
+      "event_completed response.output_item.done 0",
+      "event_completed response.failed output",
+    ]);
+  });
 
-  test("a terminal event without output gets what was streamed", () => {
-    const { out, said } = pass([
+  test("adds the fields that a response lacks, from earlier events or the request, with one repair", () => {
+    const { text: _text, usage: _usage, ...rest } = response;
+    const { out, repairLog } = repairEvents(
+      [
+        { type: "response.created", response: { ...rest, temperature: null, top_p: 0.5 } },
+        { type: "response.completed", response: { id: "resp_1", status: "completed" } },
+      ],
+      { getEcho: () => buildRequestEcho({ temperature: 0.3 }), getTime: () => 9 },
+    );
+    expect(out[0]).toMatchObject({
+      response: { ...response, temperature: 0.3, top_p: 0.5, completed_at: null },
+    });
+    expect(out[1]).toMatchObject({
+      response: {
+        ...response,
+        status: "completed",
+        temperature: 0.3,
+        top_p: 0.5,
+        completed_at: 9,
+      },
+    });
+    expect(repairLog).toEqual(["response_completed usage, temperature, text"]);
+  });
+
+  test("adds the streamed items to a terminal event without output", () => {
+    const { out, repairLog } = repairEvents([
       { type: "response.created", response },
       { type: "response.output_item.done", output_index: 0, item: message },
       { type: "response.completed", response },
     ]);
     expect(out.at(-1)).toMatchObject({ response: { output: [message] } });
-    expect(said).toEqual([
+    expect(repairLog).toEqual([
       "event_completed response.output_item.added 0",
       "event_completed response.completed output",
     ]);
   });
 
-  test("an error event passes, and the response fails with its words where nothing else tells its end", () => {
-    const { out } = pass([
+  test("forwards an error event and fails the response with its message, without another terminal event", () => {
+    const { out } = repairEvents([
       { type: "response.created", response },
       { type: "error", message: "boom", code: "x_code" },
     ]);
@@ -1572,63 +1636,61 @@ describe("the same wire on both sides", () => {
     ]);
   });
 
-  test("a whole response is what its terminal event would have carried", () => {
-    const whole = { ...response, status: "completed", output: [message], x_new: 1 };
+  test("repairs a complete response like the response of a terminal event", () => {
+    const complete = { ...response, status: "completed", output: [message], x_new: 1 };
     const options = { responseId: "resp_0", createdAt: 1 };
-    const passed = responseOfResponse(whole, options);
-    expect(passed.response).toEqual({
-      created_at: 1,
-      error: null,
-      incomplete_details: null,
-      usage: null,
-      ...whole,
+    const repaired = repairResponsesReply(complete, options);
+    expect(repaired.response).toEqual({
+      ...complete,
     });
-    expect(responseOfResponse({ error: { message: "bad key" } }, options).response).toMatchObject({
-      id: "resp_0",
-      status: "failed",
-      error: { code: "upstream_error", message: "bad key" },
-    });
+    expect(repairResponsesReply({ error: { message: "bad key" } }, options).response).toMatchObject(
+      {
+        id: "resp_0",
+        status: "failed",
+        error: { code: "upstream_error", message: "bad key" },
+      },
+    );
   });
 
-  test("a reference is kept where items are stored, else dropped and counted; a seal that cannot be opened goes", () => {
+  test("keeps a reference only if items are stored, and drops reasoning that cannot be unsealed", () => {
     const sealed = { type: "reasoning", id: "rs_1", encrypted_content: "S" } as const;
-    const said = { type: "message", role: "assistant", content: "yo" } as const;
+    const answer = { type: "message", role: "assistant", content: "yo" } as const;
     const reference = { type: "item_reference", id: "msg_1" } as const;
-    const input = [reference, sealed, said];
-    const mended = (options: { stored: boolean; dropSealed?: boolean }) => {
+    const input = [reference, sealed, answer];
+    const repair = (options: { stored: boolean; dropSealed?: boolean }) => {
       const repairs = new Repairs();
-      return [mendHistory(input, { ...options, repairs }), counted(repairs)];
+      return [repairHistory(input, { ...options, repairs }), formatRepairs(repairs)];
     };
-    expect(mended({ stored: true })).toEqual([input, []]);
-    expect(mended({ stored: false })).toEqual([
-      [sealed, said],
+    expect(repair({ stored: true })).toEqual([input, []]);
+    expect(repair({ stored: false })).toEqual([
+      [sealed, answer],
       ["item_skipped item_reference msg_1"],
     ]);
-    expect(mended({ stored: true, dropSealed: true })).toEqual([
-      [reference, said],
+    expect(repair({ stored: true, dropSealed: true })).toEqual([
+      [reference, answer],
       ["reasoning_dropped rs_1"],
     ]);
   });
 
-  test("an item without its reasoning gets the id that the caller makes", () => {
+  test("gives an item without its reasoning a new id from the caller", () => {
     const repairs = new Repairs();
     const message = { type: "message", role: "assistant", content: "yo" } as const;
-    const asked = { type: "message", role: "user", content: "hi" } as const;
-    const input = [asked, { ...message, id: "msg_old" }, asked];
+    const question = { type: "message", role: "user", content: "hi" } as const;
+    const input = [question, { ...message, id: "msg_old" }, question];
     const newId = (prefix: string) => `${prefix}_new`;
-    expect(mendHistory(input, { stored: true, newId, repairs })).toEqual([
-      asked,
+    expect(repairHistory(input, { stored: true, newId, repairs })).toEqual([
+      question,
       { ...message, id: "msg_new" },
-      asked,
+      question,
     ]);
-    expect(counted(repairs)).toEqual(["item_id_renewed msg_old"]);
+    expect(formatRepairs(repairs)).toEqual(["item_id_renewed msg_old"]);
   });
 
   test.each([
     ["null", "", null],
     ["empty", null, ""],
   ] as const)(
-    "where emptyContent is %s, the content %j beside calls becomes %j",
+    "with emptyContent %s, the content %j next to calls becomes %j",
     (emptyContent, content, sent) => {
       const messages = (value: string | null): ChatMessage[] => [
         { role: "user", content: "hi" },
@@ -1641,17 +1703,17 @@ describe("the same wire on both sides", () => {
         },
         { role: "tool", tool_call_id: "call_1", content: "ok" },
       ];
-      const profile = withFlags(genericProfile, { emptyContent });
+      const profile = withProfileFlags(genericProfile, { emptyContent });
       const request = { model: "m", messages: messages(content) };
-      const { body, repairs } = mendedChatRequest(request, { profile });
+      const { body, repairs } = repairChatRequest(request, { profile });
       expect(body.messages).toEqual(messages(sent));
       expect(repairs.list).toEqual([]);
     },
   );
 
-  test("Chat choices without an index are told apart by their position", () => {
+  test("distinguishes Chat choices without an index by position", () => {
     const machine = new ChatOverChat({ newId: (prefix) => `${prefix}_1`, createdAt: 1 });
-    const out: ChatOutput[] = [];
+    const out: ChatStreamEvent[] = [];
     const delta = (content: string) => ({ delta: { role: "assistant", content } });
     machine.push({ ...chunk({}), choices: [delta("a"), delta("b")] }, out);
     expect(out).toEqual([
@@ -1665,9 +1727,9 @@ describe("the same wire on both sides", () => {
     ]);
   });
 
-  test("Chat usage has reasoning tokens where clients look", () => {
+  test("sends the reasoning tokens of Chat usage in the standard field", () => {
     const machine = new ChatOverChat({ newId: (prefix) => `${prefix}_1`, createdAt: 1 });
-    const out: ChatOutput[] = [];
+    const out: ChatStreamEvent[] = [];
     const usage = { prompt_tokens: 11, completion_tokens: 7, reasoning_tokens: 3 };
     machine.push(chunk({ role: "assistant", content: "Hi" }, "stop", { usage }), out);
     machine.push("[DONE]", out);
@@ -1682,14 +1744,14 @@ describe("the same wire on both sides", () => {
     });
   });
 
-  test("a Chat choice without a role gets one in its first delta, and parts become text", () => {
+  test("adds a role to the first delta of a Chat choice, and converts parts to text", () => {
     const machine = new ChatOverChat({ newId: (prefix) => `${prefix}_1`, createdAt: 1 });
-    const out: ChatOutput[] = [];
+    const out: ChatStreamEvent[] = [];
     machine.push(chunk({ content: [{ type: "text", text: "Hi" }] }), out);
     machine.push(chunk({}, "end_turn"), out);
     machine.push("[DONE]", out);
     expect(out).toEqual([chunk({ role: "assistant", content: "Hi" }), chunk({}, "stop"), "[DONE]"]);
-    expect(counted(machine.repairs)).toEqual([
+    expect(formatRepairs(machine.repairs)).toEqual([
       'content_parts_flattened [{"type":"text","text":"Hi"}]',
       "finish_corrected end_turn",
     ]);
@@ -1718,40 +1780,43 @@ function done(output_index: number, item: object) {
   return { type: "response.output_item.done", output_index, item };
 }
 
-/** The record of repairs as lines, in order. */
-function counted(repairs: Repairs): string[] {
+/** Returns the repairs as lines in order. */
+function formatRepairs(repairs: Repairs): string[] {
   return repairs.list.map(({ code, detail }) => `${code} ${detail}`);
 }
 
-function toChatRequest(request: object, options: ChatRequestOptions = {}) {
-  const translated = chatRequest(decodeResponsesRequest({ model: "m", ...request }), options);
-  return { ...translated, said: counted(translated.repairs) };
+function toChatRequest(request: object, options: TranslateResponsesRequestOptions = {}) {
+  const translated = translateResponsesRequest(
+    decodeResponsesRequest({ model: "m", ...request }),
+    options,
+  );
+  return { ...translated, repairLog: formatRepairs(translated.repairs) };
 }
 
-function toResponsesRequest(request: object, options: ResponsesRequestOptions = {}) {
-  const whole = { model: "m", messages: [user("hi")], ...request };
-  const translated = responsesRequest(decodeChatRequest(whole), options);
-  return { ...translated, said: counted(translated.repairs) };
+function toResponsesRequest(request: object, options: TranslateChatRequestOptions = {}) {
+  const decoded = { model: "m", messages: [user("hi")], ...request };
+  const translated = translateChatRequest(decodeChatRequest(decoded), options);
+  return { ...translated, repairLog: formatRepairs(translated.repairs) };
 }
 
 function toChat(events: object[], options: Partial<ChatOverResponsesOptions> = {}) {
   let count = 0;
   const newId = (prefix: string) => `${prefix}_${(count += 1)}`;
   const machine = new ChatOverResponses({ newId, createdAt: 7, ...options });
-  const out: ChatOutput[] = [];
-  for (const event of events) machine.push(event as ResponsesInput, out);
+  const out: ChatStreamEvent[] = [];
+  for (const event of events) machine.push(event as UpstreamResponseEvent, out);
   machine.end("eof", out);
-  expect(chatSequenceFaults(out)).toEqual([]);
+  expect(findChatSequenceFaults(out)).toEqual([]);
   const deltas = out.flatMap((output) =>
     output === "[DONE]" ? [] : (output.choices ?? []).map((choice) => choice.delta),
   );
-  return { out, deltas, said: counted(machine.repairs) };
+  return { out, deltas, repairLog: formatRepairs(machine.repairs) };
 }
 
-function pass(events: object[]) {
-  const machine = new ResponsesOverResponses({ responseId: "resp_0", createdAt: 1 });
-  const out: ResponsesInput[] = [];
-  for (const event of events) machine.push(event as ResponsesInput, out);
+function repairEvents(events: object[], options: Partial<ResponsesOverResponsesOptions> = {}) {
+  const machine = new ResponsesOverResponses({ responseId: "resp_0", createdAt: 1, ...options });
+  const out: UpstreamResponseEvent[] = [];
+  for (const event of events) machine.push(event as UpstreamResponseEvent, out);
   machine.end("eof", out);
-  return { out, said: counted(machine.repairs) };
+  return { out, repairLog: formatRepairs(machine.repairs) };
 }

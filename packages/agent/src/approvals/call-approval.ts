@@ -1,62 +1,65 @@
 import {
-  approvedArguments,
-  argumentsHash,
-  expandedHash,
+  getApprovedArguments,
+  hashArguments,
+  hashExpandedArguments,
   type ExpandedArguments,
   type TaskApproval,
   type ToolCallItem,
 } from "@deltawire/tasks";
-import { approvalsOf, askPerson, type ApprovalContext } from "./ask-person.ts";
+import { getTaskApprovals, requestApproval, type ApprovalContext } from "./request-approval.ts";
 import type { TaskContext } from "../task/context.ts";
 import type { Tool } from "../tool.ts";
-import { storeExpansion } from "../variables/expanded-arguments.ts";
+import { storeExpansion } from "../variables/expand-arguments.ts";
 
-/** What a call would run with: its input, and the expanded text of it where it has references. */
+/** The parsed arguments of a call, and their expanded text if they contain references to variables. */
 interface CallInput {
   value: unknown;
   expanded?: string;
 }
 
-/** A person's word on a call, or undefined where none is needed. */
-export async function approvalOf(
-  run: ApprovalContext,
+/** Returns the user's decision on a call, or undefined if the call needs no approval. */
+export async function requestCallApproval(
+  context: ApprovalContext,
   call: ToolCallItem,
   tool: Tool,
   { value: input, expanded }: CallInput,
 ): Promise<TaskApproval | undefined> {
-  const hash = argumentsHash(expanded ?? call.arguments);
-  const once = tool.approval.call === "ask once";
-  if (askedBefore(run, call) === undefined) {
+  const hash = hashArguments(expanded ?? call.arguments);
+  const asksOnce = tool.approval.call === "ask_once";
+  if (findCallApproval(context, call) === undefined) {
     if (tool.approval.call === "auto" || (await isAllowed(tool, input))) return undefined;
-    // It began when nobody had to be asked: whether it may is no question any more.
-    if (hasBegun(run, call)) return undefined;
-    if (once && (await run.tree.decisions.isGranted(tool.name, hash))) return undefined;
+    // A call that has already started needs no approval afterwards, even if the policy has changed since.
+    if (hasStarted(context, call)) return undefined;
+    if (asksOnce && (await context.tree.decisions.isGranted(tool.name, hash))) return undefined;
   }
-  const shown =
+  const expansion =
     expanded === undefined
       ? {}
-      : { expanded_arguments: await storeExpansion(expanded, run.tree.options.blobs) };
-  const approval = await askPerson(run, call.call_id, {
+      : { expanded_arguments: await storeExpansion(expanded, context.tree.options.blobs) };
+  const approval = await requestApproval(context, call.call_id, {
     kind: "call",
     call_id: call.call_id,
     tool: tool.name,
     args_hash: hash,
-    ...shown,
+    ...expansion,
     choices: ["approve", "deny", "abort"],
-    scopes: once ? ["once", "session"] : ["once"],
-    any_arguments: once && tool.anyArguments,
+    scopes: asksOnce ? ["once", "session"] : ["once"],
+    any_arguments: asksOnce && tool.allowsAnyArguments,
   });
   const { resolution } = approval;
   if (resolution?.decision === "approve" && resolution.scope === "session") {
-    const any = resolution.any_arguments === true && once && tool.anyArguments;
-    await run.tree.decisions.grant(
-      any ? { tool: tool.name } : { tool: tool.name, args_hash: executedHash(run, call) },
+    const grantsAnyArguments =
+      resolution.any_arguments === true && asksOnce && tool.allowsAnyArguments;
+    await context.tree.decisions.addGrant(
+      grantsAnyArguments
+        ? { tool: tool.name }
+        : { tool: tool.name, args_hash: hashExecutedArguments(context, call) },
     );
   }
   return approval;
 }
 
-/** An allow-list that fails allows nothing. */
+/** True if the allowlist of the tool contains the call; false if `tool.allows` throws. */
 async function isAllowed(tool: Tool, input: unknown): Promise<boolean> {
   try {
     return (await tool.allows?.(input)) === true;
@@ -65,37 +68,45 @@ async function isAllowed(tool: Tool, input: unknown): Promise<boolean> {
   }
 }
 
-/** What the model is told of a call that was not approved. */
-export function refusal({ status, resolution }: TaskApproval): string | undefined {
+/** Returns the result that the model receives for a call that was not approved, or undefined if it was approved. */
+export function formatDenial({ status, resolution }: TaskApproval): string | undefined {
   if (status === "expired")
-    return "Nobody answered the question whether this call may run, so it was not run.";
+    return "The call was not run: the approval request expired without an answer.";
   if (resolution?.decision === "approve") return undefined;
   const reason = resolution?.reason;
-  return `The user refused this call${reason === undefined || reason === "" ? "." : `: ${reason}`}`;
+  return `The user denied this call${reason === undefined || reason === "" ? "." : `: ${reason}`}`;
 }
 
-/** The arguments that a person has put in the place of the model's. */
-export function editedArguments(run: TaskContext, call: ToolCallItem): string | undefined {
-  const edited = askedBefore(run, call)?.resolution?.arguments;
+/** Returns the arguments as edited by the user, or undefined if they were not edited. */
+export function findEditedArguments(context: TaskContext, call: ToolCallItem): string | undefined {
+  const edited = findCallApproval(context, call)?.resolution?.arguments;
   return edited === call.arguments ? undefined : edited;
 }
 
-/** What a person has approved, where that is not the text of the call; undefined also where nobody was asked. */
-export function approvedFor(run: TaskContext, call: ToolCallItem): ExpandedArguments | undefined {
-  const asked = askedBefore(run, call);
-  return asked?.resolution && approvedArguments(asked, asked.resolution);
+/** Returns the approved arguments if they differ from the text of the call. Undefined also if no approval was requested. */
+export function findApprovedArguments(
+  context: TaskContext,
+  call: ToolCallItem,
+): ExpandedArguments | undefined {
+  const approval = findCallApproval(context, call);
+  return approval?.resolution && getApprovedArguments(approval, approval.resolution);
 }
 
-/** Of what is run: of what was approved, else of the call as the model wrote it. */
-export function executedHash(run: TaskContext, call: ToolCallItem): string {
-  const approved = approvedFor(run, call);
-  return (approved && expandedHash(approved)) ?? argumentsHash(call.arguments);
+/** Returns the hash of the approved arguments, else of the arguments that the model wrote. */
+export function hashExecutedArguments(context: TaskContext, call: ToolCallItem): string {
+  const approved = findApprovedArguments(context, call);
+  return (approved && hashExpandedArguments(approved)) ?? hashArguments(call.arguments);
 }
 
-function hasBegun({ task }: TaskContext, call: ToolCallItem): boolean {
+function hasStarted({ task }: TaskContext, call: ToolCallItem): boolean {
   return task.state.executions.some(({ call_id }) => call_id === call.call_id);
 }
 
-export function askedBefore(run: TaskContext, call: ToolCallItem): TaskApproval | undefined {
-  return approvalsOf(run).find((one) => one.call_id === call.call_id && one.kind === "call");
+export function findCallApproval(
+  context: TaskContext,
+  call: ToolCallItem,
+): TaskApproval | undefined {
+  return getTaskApprovals(context).find(
+    ({ call_id, kind }) => call_id === call.call_id && kind === "call",
+  );
 }

@@ -1,194 +1,209 @@
-import type { Grant, Resolution, TaskApproval, TaskWriter, TreeWriter } from "@deltawire/tasks";
-import type { Activity } from "../task/activity.ts";
+import type {
+  Grant,
+  ApprovalResolution,
+  TaskApproval,
+  TaskWriter,
+  TreeWriter,
+} from "@deltawire/tasks";
+import type { Activity } from "../task/waiting-status.ts";
 import type { Agent } from "../agent.ts";
-import { callAfter } from "../event-loop.ts";
-import { messageOf } from "../event-text.ts";
-import { checkDecision, type PersonsDecision } from "./check-decision.ts";
-import { unlessStopped, type Stop } from "../task/stop.ts";
+import { setLongTimeout } from "../event-loop.ts";
+import { getErrorMessage } from "../event-text.ts";
+import { checkDecision, type UserDecision } from "./check-decision.ts";
+import { raceWithAbort, type StopReason } from "../task/stop-reason.ts";
 import type { TreeContext } from "../task/context.ts";
 import type { Variables } from "../variables/variables.ts";
 
-export type Decided =
-  | { is: "resolved"; approval: TaskApproval }
-  /** This very decision was sent before: by the same key, or without one by the same person in the same words. */
-  | { is: "repeated"; approval: TaskApproval }
-  /** Somebody was faster, or it has expired. */
-  | { is: "late"; approval: TaskApproval }
-  | { is: "invalid"; message: string }
-  | { is: "unknown" };
+export type DecisionResult =
+  | { type: "resolved"; approval: TaskApproval }
+  /** The same decision was sent before: with the same idempotency key, or without one by the same user with the same content. */
+  | { type: "repeated"; approval: TaskApproval }
+  /** Another decision was made first, or the approval has expired. */
+  | { type: "superseded"; approval: TaskApproval }
+  | { type: "invalid"; message: string }
+  | { type: "not_found" };
 
-/** Who waits for a person. */
-export interface Waiting {
+/** A task or call that is waiting for a decision. */
+export interface DecisionWaiter {
   activity: Activity;
-  /** What waits: a call, or the task. */
+  /** The call id, or the task id. */
   key: string;
   task: TaskWriter;
   signal: AbortSignal;
 }
 
-/** What decisions need of the tree that they are about. */
+/** The members of the task tree that decisions use. */
 interface DecisionTree extends TreeContext {
   readonly writer: TreeWriter;
   readonly variables: Variables | undefined;
-  readonly journal: { settled(): Promise<void> };
-  /** The tasks that run, by id. */
+  readonly journal: { whenStored(): Promise<void> };
+  /** The running tasks, by id. */
   readonly tasks: ReadonlyMap<string, { readonly agent: Agent }>;
-  stop(stop: Stop): void;
+  stop(reason: StopReason): void;
 }
 
-/** What people decide in a tree of tasks: the one place where it comes in. What was decided is in the tasks' state. */
-export class Decisions {
+/** Receives all decisions on approvals of one task tree. The decisions themselves are part of the state of the tasks. */
+export class ApprovalDecisions {
   readonly #tree: DecisionTree;
-  /** By the approval that they wait for. */
-  readonly #waiting = new Map<string, Set<() => void>>();
+  /** By approval id. */
+  readonly #waiters = new Map<string, Set<() => void>>();
 
   constructor(tree: DecisionTree) {
     this.#tree = tree;
   }
 
-  approval(approvalId: string): TaskApproval | undefined {
+  findApproval(approvalId: string): TaskApproval | undefined {
     return this.#tree.state.approvals.find(({ approval_id }) => approval_id === approvalId);
   }
 
-  /** One decision wins: between looking and writing nothing else can happen. */
-  async decide(approvalId: string, resolution: PersonsDecision): Promise<Decided> {
-    const approval = this.approval(approvalId);
-    if (approval === undefined) return { is: "unknown" };
-    if (approval.status !== "pending") return decidedBefore(approval, resolution);
-    const checked = await checkDecision(resolution, approval, {
-      agent: this.agentOf(approval.task_id),
+  /** Applies a decision. The first one wins: everything between the second status check and the write is synchronous. */
+  async decide(approvalId: string, decision: UserDecision): Promise<DecisionResult> {
+    const approval = this.findApproval(approvalId);
+    if (approval === undefined) return { type: "not_found" };
+    if (approval.status !== "pending") return toLateDecisionResult(approval, decision);
+    const checked = await checkDecision(decision, approval, {
+      agent: this.findAgent(approval.task_id),
       variables: this.#tree.variables,
       blobs: this.#tree.options.blobs,
     });
-    if (!checked.ok) return { is: "invalid", message: checked.message };
+    if (!checked.ok) return { type: "invalid", message: checked.message };
     const task = this.#tree.writer.task(approval.task_id);
-    if (this.#isPast(approval)) this.#expire(approvalId, task);
-    const now = this.approval(approvalId);
-    if (now?.status !== "pending") return decidedBefore(now ?? approval, resolution);
-    const approves = resolution.decision === "approve";
-    const usual = approval.scopes?.includes("session") === true ? "session" : "once";
-    const scope = approves ? (resolution.scope ?? usual) : "once";
+    if (this.#isExpired(approval)) this.#expire(approvalId, task);
+    const current = this.findApproval(approvalId);
+    if (current?.status !== "pending") return toLateDecisionResult(current ?? approval, decision);
+    const defaultScope = approval.scopes?.includes("session") === true ? "session" : "once";
+    const scope = decision.decision === "approve" ? (decision.scope ?? defaultScope) : "once";
     task.approvalResolved(approvalId, {
-      ...resolution,
+      ...decision,
       scope,
       ...(checked.expanded === undefined ? {} : { expanded_arguments: checked.expanded }),
     });
-    this.#told(approvalId);
-    if (resolution.decision === "abort") this.#tree.stop(stopBy(resolution));
-    await this.#tree.journal.settled();
-    return { is: "resolved", approval: this.approval(approvalId) ?? approval };
+    this.#notifyWaiters(approvalId);
+    if (decision.decision === "abort") this.#tree.stop(toStopReason(decision));
+    await this.#tree.journal.whenStored();
+    return { type: "resolved", approval: this.findApproval(approvalId) ?? approval };
   }
 
-  /** Resolves when a person has decided, or has not in time. */
-  async wait(approvalId: string, { activity, key, task, signal }: Waiting): Promise<void> {
-    const approval = this.approval(approvalId);
+  /** Resolves when the approval is decided or has expired. */
+  async waitForDecision(
+    approvalId: string,
+    { activity, key, task, signal }: DecisionWaiter,
+  ): Promise<void> {
+    const approval = this.findApproval(approvalId);
     if (approval?.status !== "pending") return;
-    const decided = new Promise<void>((resolve) => {
-      const others = this.#waiting.get(approvalId) ?? new Set();
-      this.#waiting.set(approvalId, others.add(resolve));
+    const decisionMade = new Promise<void>((resolve) => {
+      const waiters = this.#waiters.get(approvalId) ?? new Set();
+      this.#waiters.set(approvalId, waiters.add(resolve));
     });
     activity.set(key, [approvalId]);
     const { expires_at } = approval;
-    const clear =
+    const cancelTimer =
       expires_at === undefined
         ? undefined
-        : callAfter(Date.parse(expires_at) - this.#tree.options.now(), () =>
+        : setLongTimeout(Date.parse(expires_at) - this.#tree.options.now(), () =>
             this.#expire(approvalId, task),
           );
     try {
-      await unlessStopped(decided, signal);
+      await raceWithAbort(decisionMade, signal);
       activity.set(key, []);
     } finally {
-      clear?.();
+      cancelTimer?.();
     }
   }
 
-  /** That a person has ended the task, and the process that was told did not come to it. */
-  get abort(): Stop | undefined {
-    const aborted = this.#tree.state.approvals.find(
+  /** Set if a user aborted the tree. The process that received the decision may have ended before it stopped the tree. */
+  get abortStop(): StopReason | undefined {
+    const abortedApproval = this.#tree.state.approvals.find(
       ({ resolution }) => resolution?.decision === "abort",
     );
-    return aborted?.resolution && stopBy(aborted.resolution);
+    return abortedApproval?.resolution && toStopReason(abortedApproval.resolution);
   }
 
-  /** Whether it has been allowed in this session, also in one of its other tasks. */
+  /** True if the call was granted in this session, by any of its tasks. */
   async isGranted(tool: string, argsHash: string): Promise<boolean> {
     const { log, onFailure } = this.#tree.options;
     try {
-      const grants = await log.grants(this.#session);
+      const grants = await log.listGrants(this.#sessionId, this.#tree.owner);
       return grants.some(
         (grant) =>
           grant.tool === tool && (grant.args_hash === undefined || grant.args_hash === argsHash),
       );
     } catch (error) {
-      onFailure(`what was allowed before cannot be read: ${messageOf(error)}`, error);
+      onFailure(`could not read the grants of the session: ${getErrorMessage(error)}`, error);
       return false;
     }
   }
 
-  /** What cannot be kept is asked again. */
-  async grant(grant: Grant): Promise<void> {
+  /** Stores a grant for the session. If that fails, the next call needs an approval again. */
+  async addGrant(grant: Grant): Promise<void> {
     const { log, onFailure } = this.#tree.options;
     try {
-      await log.addGrant(this.#session, grant);
+      await log.addGrant(this.#sessionId, grant, this.#tree.owner);
     } catch (error) {
-      onFailure(`what is allowed from now on cannot be kept: ${messageOf(error)}`, error);
+      onFailure(`could not store a grant for the session: ${getErrorMessage(error)}`, error);
     }
   }
 
-  /** It may be asked before the timer that ends it has been set: by a process that has just begun. */
-  #isPast({ expires_at }: TaskApproval): boolean {
+  /** Needed in addition to the expiry timer: after a restart a decision can arrive before the timer is set. */
+  #isExpired({ expires_at }: TaskApproval): boolean {
     return expires_at !== undefined && Date.parse(expires_at) <= this.#tree.options.now();
   }
 
   #expire(approvalId: string, task: TaskWriter): void {
-    if (this.approval(approvalId)?.status !== "pending") return;
+    if (this.findApproval(approvalId)?.status !== "pending") return;
     task.approvalExpired(approvalId);
-    this.#told(approvalId);
+    this.#notifyWaiters(approvalId);
   }
 
-  #told(approvalId: string): void {
-    const waiting = this.#waiting.get(approvalId) ?? [];
-    this.#waiting.delete(approvalId);
-    for (const resolve of waiting) resolve();
+  #notifyWaiters(approvalId: string): void {
+    const waiters = this.#waiters.get(approvalId) ?? [];
+    this.#waiters.delete(approvalId);
+    for (const resolve of waiters) resolve();
   }
 
-  /** Who works on a task, also on one that has not been taken up yet. */
-  agentOf(taskId: string): Agent | undefined {
+  /** Returns the agent of a task, even if the task has not been resumed yet. */
+  findAgent(taskId: string): Agent | undefined {
     const running = this.#tree.tasks.get(taskId);
     if (running !== undefined) return running.agent;
     const { parent_task_id, agent } = this.#tree.state.tasks[taskId]?.info ?? {};
     if (parent_task_id === undefined) return undefined;
-    return this.agentOf(parent_task_id)?.agents.find(({ name }) => name === agent);
+    return this.findAgent(parent_task_id)?.agents.find(({ name }) => name === agent);
   }
 
-  /** A session is the chat, else the root task. */
-  get #session(): string {
+  /** The session of the root task. A task without one is a session of its own. */
+  get #sessionId(): string {
     const { state, rootTaskId } = this.#tree;
     return state.tasks[rootTaskId]?.info.session_id ?? rootTaskId;
   }
 }
 
-/** Of an approval that is no longer open: whether this decision is the one that holds. */
-export function decidedBefore(approval: TaskApproval, sent: PersonsDecision): Decided {
-  const holds = approval.resolution;
-  const isSame = holds !== undefined && holds.by === sent.by && isRepeated(holds, sent);
-  return { is: isSame ? "repeated" : "late", approval };
+/** Returns the result for an approval that is no longer pending: `repeated` if the same decision resolved it, else `superseded`. */
+export function toLateDecisionResult(
+  approval: TaskApproval,
+  incoming: UserDecision,
+): DecisionResult {
+  const earlier = approval.resolution;
+  const isSame =
+    earlier !== undefined && earlier.by === incoming.by && isSameDecision(earlier, incoming);
+  return { type: isSame ? "repeated" : "superseded", approval };
 }
 
-function isRepeated(holds: Resolution, sent: PersonsDecision): boolean {
-  if (sent.idempotency_key !== undefined && holds.idempotency_key !== sent.idempotency_key)
+function isSameDecision(earlier: ApprovalResolution, incoming: UserDecision): boolean {
+  if (
+    incoming.idempotency_key !== undefined &&
+    earlier.idempotency_key !== incoming.idempotency_key
+  )
     return false;
   return (
-    holds.decision === sent.decision &&
-    (sent.scope === undefined || holds.scope === sent.scope) &&
-    (holds.any_arguments ?? false) === (sent.any_arguments ?? false) &&
-    holds.arguments === sent.arguments &&
-    holds.reason === sent.reason &&
-    holds.replacement === sent.replacement
+    earlier.decision === incoming.decision &&
+    (incoming.scope === undefined || earlier.scope === incoming.scope) &&
+    (earlier.any_arguments ?? false) === (incoming.any_arguments ?? false) &&
+    earlier.arguments === incoming.arguments &&
+    earlier.reason === incoming.reason &&
+    earlier.replacement === incoming.replacement
   );
 }
 
-function stopBy({ by, reason }: Pick<Resolution, "by" | "reason">): Stop {
-  return { why: "canceled", by, ...(reason === undefined ? {} : { reason }) };
+function toStopReason({ by, reason }: Pick<ApprovalResolution, "by" | "reason">): StopReason {
+  return { type: "canceled", by, ...(reason === undefined ? {} : { reason }) };
 }

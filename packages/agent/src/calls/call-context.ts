@@ -1,23 +1,25 @@
-import type { Limits, TaskWriter, TreeWriter } from "@deltawire/tasks";
+import type { TaskLimits, TaskWriter, TreeWriter } from "@deltawire/tasks";
 import type { Agent } from "../agent.ts";
-import type { ApprovalContext } from "../approvals/ask-person.ts";
-import type { Cuts } from "../cuts.ts";
+import type { ApprovalContext } from "../approvals/request-approval.ts";
+import type { TruncationGuard } from "../truncate.ts";
 import type { Variables } from "../variables/variables.ts";
 
-/** What a call needs of the task that makes it. */
+/** The part of a running task that its tool calls use. */
 export interface CallContext extends ApprovalContext {
   readonly tree: CallTree;
   readonly depth: number;
-  readonly limits: Limits;
-  /** Runs the task of a sub-agent below this one. Resolves when it has ended. */
-  runBelow(task: TaskWriter, agent: Agent): Promise<void>;
+  readonly limits: TaskLimits;
+  /** Runs a sub-agent's task as a child of this one. Resolves when it has ended. */
+  runChild(task: TaskWriter, agent: Agent): Promise<void>;
 }
 
 type CallTree = ApprovalContext["tree"] & {
   readonly writer: TreeWriter;
   readonly variables: Variables | undefined;
-  readonly cuts: Cuts | undefined;
-  readonly journal: { settled(): Promise<void> };
-  /** Throws if nothing new may begin. */
-  mayBegin(signal: AbortSignal): void;
+  readonly truncationGuard: TruncationGuard | undefined;
+  readonly journal: { whenStored(): Promise<void> };
+  /** Stops the task if another process may have taken it over. Call it immediately before an effect. */
+  abandonIfLeaseExpired(): void;
+  /** Throws if the task is stopping, so that no new work starts. */
+  assertMayStart(signal: AbortSignal): void;
 };

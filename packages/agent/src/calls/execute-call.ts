@@ -1,24 +1,28 @@
-import type {
-  Effect,
-  Execution,
-  ToolCallItem,
-  ToolOutput,
-  ToolResultWriter,
+import {
+  assertNever,
+  type ToolEffect,
+  type ToolExecution,
+  type ToolCallItem,
+  type ToolOutput,
+  type ToolResultWriter,
 } from "@deltawire/tasks";
-import { executedHash } from "../approvals/call-approval.ts";
-import { brief, messageOf } from "../event-text.ts";
-import { isHeld, resultPolicy, type Executed } from "./executed.ts";
-import { hashOf, pageOf } from "./long-results.ts";
-import { withStreamed } from "./readable.ts";
-import { readResult, type HelpWanted, type PageWanted } from "../task/own-tools.ts";
-import { runTool, type ToolRun } from "./run-tool.ts";
-import { askAgent } from "./sub-agent.ts";
-import { isLeft, stoppedBy } from "../task/stop.ts";
-import { StreamedOutput, type Streamed } from "./streamed-output.ts";
+import { hashExecutedArguments } from "../approvals/call-approval.ts";
+import { truncateEventText, getErrorMessage } from "../event-text.ts";
+import { needsResultApproval, getResultPolicy, type CallResult } from "./call-result.ts";
+import { getBlobHash, renderTextPage } from "./long-results.ts";
+import { mergeStreamedOutput } from "./prepare-output.ts";
+import {
+  readResultTool,
+  type AskForHelpInput,
+  type ReadResultInput,
+} from "../task/built-in-tools.ts";
+import { runTool, type ToolRunResult } from "./run-tool.ts";
+import { runSubAgent } from "./sub-agent.ts";
+import { isDetached, getStopError } from "../task/stop-reason.ts";
+import { StreamedOutput, type StreamedResult } from "./streamed-output.ts";
 import type { CallContext } from "./call-context.ts";
-import type { PrivateItem } from "../log/private-parts.ts";
+import type { PrivateItem } from "../log/private-records.ts";
 import type { Tool } from "../tool.ts";
-import { unreachable } from "../unreachable.ts";
 
 interface CheckedCall {
   call: ToolCallItem;
@@ -26,59 +30,68 @@ interface CheckedCall {
   input: unknown;
 }
 
-/** Carries a call out. That it begins is in the log before it does. */
+/** Runs a call. The start of the execution is stored in the log before the tool runs. */
 export async function executeCall(
-  run: CallContext,
+  context: CallContext,
   { call, tool, input }: CheckedCall,
-  before: Execution | undefined,
-  result: ToolResultWriter,
-): Promise<Executed> {
-  const { task, tree, signal } = run;
-  tree.mayBegin(signal);
-  if (tool !== run.toolset.help) tree.atWork.add(call.call_id);
-  const attempt = (before?.attempt ?? 0) + 1;
+  earlierExecution: ToolExecution | undefined,
+  writer: ToolResultWriter,
+): Promise<CallResult> {
+  const { task, tree, signal } = context;
+  tree.assertMayStart(signal);
+  if (tool !== context.toolset.helpTool) tree.runningCalls.add(call.call_id);
+  const attempt = (earlierExecution?.attempt ?? 0) + 1;
   const executionId = tree.options.newId("exec");
-  const idempotencyKey = before?.idempotency_key ?? tree.options.newId("key");
-  const effect = before?.effect ?? tool.effect;
+  const idempotencyKey = earlierExecution?.idempotency_key ?? tree.options.newId("key");
+  const effect = earlierExecution?.effect ?? tool.effect;
   task.update(call.id, { status: "executing" });
   task.executionStarted({
     call_id: call.call_id,
     execution_id: executionId,
     attempt,
-    args_hash: executedHash(run, call),
+    args_hash: hashExecutedArguments(context, call),
     effect,
     idempotency_key: idempotencyKey,
   });
-  // Whatever happens from here on, the log says that it may have happened.
-  await tree.journal.settled();
-  const began = tree.options.now();
-  const executed = signal.aborted ? notBegun() : await carriedOut();
-  const took = Math.max(0, tree.options.now() - began);
-  // What a person may refuse to show is told to nobody before.
-  const isTold = executed.error !== undefined && !isHeld(run.agent, tool, executed.outcome);
-  const error = isTold ? brief(executed.error ?? "") : undefined;
-  const record = (): void =>
-    task.executionDone(call.call_id, executionId, executed.outcome, took, error);
-  return { ...executed, record, fromTool: true };
+  // From here on a crash leaves a log entry that shows that the tool may have run.
+  await tree.journal.whenStored();
+  tree.abandonIfLeaseExpired();
+  const startedAt = tree.options.now();
+  const callResult = signal.aborted ? cancelBeforeStart() : await execute();
+  const durationMs = Math.max(0, tree.options.now() - startedAt);
+  // If the user may withhold the result, its error is not reported before the decision.
+  const isErrorReported =
+    callResult.error !== undefined && !needsResultApproval(context.agent, tool, callResult.outcome);
+  const error = isErrorReported ? truncateEventText(callResult.error ?? "") : undefined;
+  const recordExecution = (): void =>
+    task.executionDone(call.call_id, executionId, callResult.outcome, durationMs, error);
+  return { ...callResult, recordExecution, isFromTool: true };
 
-  /** It was stopped while that was written. What may be run again is, by the process that goes on; the rest is told. */
-  function notBegun(): Executed {
-    if (!isLeft(signal) || effect !== "once") {
+  /**
+   * Handles a stop while the start was being stored. If the process is ending, a call with the effect `once` receives a result;
+   * other calls are run when the task is resumed.
+   */
+  function cancelBeforeStart(): CallResult {
+    if (!isDetached(signal) || effect !== "once") {
       task.executionDone(call.call_id, executionId, "canceled", 0);
-      throw stoppedBy(signal);
+      throw getStopError(signal);
     }
-    return { outcome: "canceled", output: "The call was not run: the process ended before it." };
+    return {
+      outcome: "canceled",
+      output: "The call was not run: the process ended before it started.",
+    };
   }
 
-  async function carriedOut(): Promise<Executed> {
-    if (tool === run.toolset.help) return askAgent(run, call, input as HelpWanted);
-    if (tool === readResult) return readOn(run, input as PageWanted);
-    // Of a result that a person may refuse nothing is shown before.
-    const isShown = resultPolicy(run.agent, tool) === "never";
-    const { blobs, redact, secretStart } = tree.options;
-    const shownIn = isShown ? result : undefined;
-    const stream = new StreamedOutput({ blobs, redact, secretStart, result: shownIn });
-    const context = {
+  async function execute(): Promise<CallResult> {
+    if (tool === context.toolset.helpTool)
+      return runSubAgent(context, call, input as AskForHelpInput);
+    if (tool === readResultTool) return readResultPage(context, input as ReadResultInput);
+    // A result that the user may withhold is not streamed.
+    const isShownLive = getResultPolicy(context.agent, tool) === "never";
+    const { blobs, redact, findSecretStart } = tree.options;
+    const liveWriter = isShownLive ? writer : undefined;
+    const stream = new StreamedOutput({ blobs, redact, findSecretStart, writer: liveWriter });
+    const toolContext = {
       taskId: task.taskId,
       callId: call.call_id,
       idempotencyKey,
@@ -86,106 +99,125 @@ export async function executeCall(
       blobs,
       stream,
       progress: (message: string, fraction?: number): void => {
-        const told = isShown ? tree.eventText(message) : undefined;
-        if (told !== undefined || fraction !== undefined)
-          task.executionProgress(call.call_id, executionId, told, fraction);
+        const progressText = isShownLive ? tree.eventText(message) : undefined;
+        if (progressText !== undefined || fraction !== undefined)
+          task.executionProgress(call.call_id, executionId, progressText, fraction);
       },
     };
     try {
-      const ended = await runTool(tool, input, context, signal);
-      // Another process goes on; but what is known is kept.
-      if (isLeft(signal) && !isKnown(ended, effect)) throw stoppedBy(signal);
-      return await executedBy(run, tool, ended, await stream.end());
+      const toolRun = await runTool(tool, input, toolContext, signal);
+      // Another process resumes the call, but a known outcome is still recorded.
+      if (isDetached(signal) && !isOutcomeKnown(toolRun, effect)) throw getStopError(signal);
+      return await buildCallResult(context, tool, toolRun, await stream.end());
     } finally {
       stream.stop();
     }
   }
 }
 
-/** What is not known of a call that may run again, the next run will tell. */
-function isKnown(ended: ToolRun, effect: Effect): boolean {
-  if (ended.is === "returned") return true;
-  return effect === "once" && (ended.is !== "stopped" || ended.ended);
+/** True if the outcome can be recorded although the process is ending; false if the call must be run again to know it. */
+function isOutcomeKnown(toolRun: ToolRunResult, effect: ToolEffect): boolean {
+  if (toolRun.status === "returned") return true;
+  return effect === "once" && (toolRun.status !== "stopped" || toolRun.hasEnded);
 }
 
 /**
- * Secrets are removed here, once, from all that a tool returns: whatever becomes of it later is made of this. They are not in
- * what was streamed.
+ * Merges the streamed output with the return value or the failure, without secrets. All later forms of the result derive from
+ * this output. Streamed output was redacted while it was streamed.
  */
-async function executedBy(
-  run: CallContext,
+async function buildCallResult(
+  context: CallContext,
   tool: Tool,
-  ended: ToolRun,
-  streamed: Streamed,
-): Promise<Executed> {
-  const { redact, blobs } = run.tree.options;
-  const { written } = streamed;
-  if (ended.is === "returned" && streamed.failure === undefined) {
+  toolRun: ToolRunResult,
+  streamed: StreamedResult,
+): Promise<CallResult> {
+  const { redact, blobs } = context.tree.options;
+  const { writtenBlocks } = streamed;
+  if (toolRun.status === "returned" && streamed.failure === undefined) {
     try {
-      const output = await withStreamed(streamed.output, ended.value, { blobs, redact });
-      return { outcome: "completed", output, written };
+      const output = await mergeStreamedOutput(streamed.output, toolRun.value, { blobs, redact });
+      return { outcome: "completed", output, writtenBlocks };
     } catch (error) {
-      return after(failed("The tool returned what cannot be read", redact(messageOf(error))));
+      return withStreamedBlocks(
+        failedResult("The tool returned an invalid result", redact(getErrorMessage(error))),
+      );
     }
   }
-  return after(notReturned(run, tool, ended, streamed));
+  return withStreamedBlocks(buildFailure(context, tool, toolRun, streamed));
 
-  /** People and the model also get what it streamed before. */
-  function after(executed: Executed): Executed {
-    if (streamed.output.block_list.length === 0) return executed;
-    const text = { type: "text" as const, text: String(executed.output) };
+  /** Prepends the output that the tool streamed before it failed. */
+  function withStreamedBlocks(callResult: CallResult): CallResult {
+    if (streamed.output.block_list.length === 0) return callResult;
+    const text = { type: "text" as const, text: String(callResult.output) };
     const { message_content, block_list } = streamed.output;
     const output: ToolOutput = {
       message_content: [...message_content, text],
       block_list: [...block_list, text],
     };
-    return { ...executed, output, written };
+    return { ...callResult, output, writtenBlocks };
   }
 }
 
-function notReturned(run: CallContext, tool: Tool, ended: ToolRun, streamed: Streamed): Executed {
-  const { redact } = run.tree.options;
-  switch (ended.is) {
+function buildFailure(
+  context: CallContext,
+  tool: Tool,
+  toolRun: ToolRunResult,
+  streamed: StreamedResult,
+): CallResult {
+  const { redact } = context.tree.options;
+  switch (toolRun.status) {
     case "returned":
-      return failed("What the tool streamed cannot be stored", redact(messageOf(streamed.failure)));
+      return failedResult(
+        "The streamed output could not be stored",
+        redact(getErrorMessage(streamed.failure)),
+      );
     case "threw":
-      return failed("The tool failed", redact(ended.message));
+      return failedResult("The tool failed", redact(toolRun.message));
     case "timeout": {
       const error = `no result within ${tool.timeoutMs / 1000} s`;
       return { outcome: "timeout", output: `The tool was stopped: ${error}.`, error };
     }
     case "stopped": {
-      const output = isLeft(run.signal)
-        ? "The process ended, and the call was stopped while it ran: it may have been carried out in part."
-        : "The call was cancelled while it ran.";
+      const output = isDetached(context.signal)
+        ? "The process ended while the call was running: it may have been partially carried out."
+        : "The call was canceled while it was running.";
       return { outcome: "canceled", output };
     }
     default:
-      return unreachable(ended);
+      return assertNever(toolRun);
   }
 }
 
-function failed(what: string, error: string): Executed {
-  return { outcome: "failed", output: `${what}: ${error}`, error };
+function failedResult(description: string, error: string): CallResult {
+  return { outcome: "failed", output: `${description}: ${error}`, error };
 }
 
-async function readOn(run: CallContext, { result, offset }: PageWanted): Promise<Executed> {
-  const whole = wholeOf(run, result);
-  const blob = whole === undefined ? undefined : await run.tree.options.blobs.get(hashOf(whole));
+async function readResultPage(
+  context: CallContext,
+  { result, offset }: ReadResultInput,
+): Promise<CallResult> {
+  const fullOutput = findFullOutput(context, result);
+  const blob =
+    fullOutput === undefined
+      ? undefined
+      : await context.tree.options.blobs.get(getBlobHash(fullOutput));
   if (blob === undefined)
     return {
       outcome: "failed",
-      output: `There is no result "${result}" that was cut.`,
+      output: `There is no truncated result "${result}".`,
       error: "no such result",
     };
   const text = Buffer.from(blob.bytes).toString("utf8");
-  return { outcome: "completed", output: pageOf(text, result, offset, { cuts: run.tree.cuts }) };
+  return {
+    outcome: "completed",
+    output: renderTextPage(text, result, offset, { truncationGuard: context.tree.truncationGuard }),
+  };
 }
 
-/** Where the whole of a result is that was cut for the model. */
-function wholeOf({ task, tree }: CallContext, callId: string): PrivateItem["whole"] {
+/** Returns the location of the complete text of a result that was truncated for the model. */
+function findFullOutput({ task, tree }: CallContext, callId: string): PrivateItem["full_output"] {
   const item = task.state.output.find(
-    (each) => each.type === "tool_result" && each.call_id === callId,
+    (entry) => entry.type === "tool_result" && entry.call_id === callId,
   );
-  return item === undefined ? undefined : tree.privateParts.item(item.id).whole;
+  return item === undefined ? undefined : tree.privateRecords.item(item.id).full_output;
 }

@@ -1,67 +1,74 @@
-import type { Outcome, TaskApproval, ToolCallItem, ToolOutput } from "@deltawire/tasks";
-import { askPerson, type HeldResult } from "../approvals/ask-person.ts";
-import type { Executed } from "./executed.ts";
-import { excerpts } from "./long-results.ts";
-import { readable } from "./readable.ts";
-import { helpOf } from "./sub-agent.ts";
+import type { CallOutcome, TaskApproval, ToolCallItem, ToolOutput } from "@deltawire/tasks";
+import { requestApproval, type HeldResult } from "../approvals/request-approval.ts";
+import type { CallResult } from "./call-result.ts";
+import { buildExcerpts } from "./long-results.ts";
+import { prepareOutput } from "./prepare-output.ts";
+import { getSubAgentResult } from "./sub-agent.ts";
 import type { CallContext } from "./call-context.ts";
 
 /**
- * What the model may be told of a result. `executed` is absent if a process that is gone has asked about it: then it is in
- * the log. What is refused goes nowhere. People see the items of a sub-agent where they are.
+ * Requests approval for a result and returns what the model receives. Without `callResult`, the result that an earlier process
+ * held is read from the log. A denied result is discarded. The result of a sub-agent is not held: its items are in the log.
  */
-export async function released(
-  run: CallContext,
+export async function releaseResult(
+  context: CallContext,
   call: ToolCallItem,
-  executed?: Executed,
-): Promise<Executed> {
-  const isHelp = run.tree.state.tasks[call.call_id] !== undefined;
-  const held = executed && {
-    outcome: executed.outcome,
-    output: isHelp ? nothing : await readable(executed.output, run.tree.options.blobs),
+  callResult?: CallResult,
+): Promise<CallResult> {
+  const isSubAgentCall = context.tree.state.tasks[call.call_id] !== undefined;
+  const held = callResult && {
+    outcome: callResult.outcome,
+    output: isSubAgentCall
+      ? emptyOutput
+      : await prepareOutput(callResult.output, context.tree.options.blobs),
   };
-  executed?.record?.();
-  const approval = await askPerson(
-    run,
+  callResult?.recordExecution?.();
+  const approval = await requestApproval(
+    context,
     call.call_id,
     {
       kind: "result",
       call_id: call.call_id,
       tool: call.name,
       choices: ["approve", "deny", "redact", "abort"],
-      ...(isHelp ? {} : { block_list: excerpts(held?.output.block_list ?? []) }),
+      ...(isSubAgentCall ? {} : { block_list: buildExcerpts(held?.output.block_list ?? []) }),
     },
     held,
   );
-  const refusal = refused(run, approval);
-  if (refusal === undefined)
+  const denial = buildDenial(context, approval);
+  if (denial === undefined)
     return {
-      ...(isHelp ? helpOf(run, call) : heldResult(run, approval.approval_id)),
-      fromTool: true,
+      ...(isSubAgentCall
+        ? getSubAgentResult(context, call)
+        : readHeldResult(context, approval.approval_id)),
+      isFromTool: true,
     };
-  if (!isHelp) return refusal;
-  const { outcome, output: message } = refusal;
+  if (!isSubAgentCall) return denial;
+  const { outcome, output: message } = denial;
   return { outcome, output: undefined, child: { cited: [], message } };
 }
 
-function heldResult({ tree }: CallContext, approvalId: string): HeldResult {
-  return tree.privateParts.approval(approvalId) as unknown as HeldResult;
+function readHeldResult({ tree }: CallContext, approvalId: string): HeldResult {
+  return tree.privateRecords.heldResult(approvalId) as unknown as HeldResult;
 }
 
-const nothing: ToolOutput = { message_content: [], block_list: [] };
+const emptyOutput: ToolOutput = { message_content: [], block_list: [] };
 
-/** What the model is told of a result that it may not see; undefined where it may. */
-function refused(
-  run: CallContext,
+/** Returns what the model receives instead of a withheld result, or undefined if the result was approved. */
+function buildDenial(
+  context: CallContext,
   { approval_id, status, resolution }: TaskApproval,
-): { outcome: Outcome; output: string } | undefined {
+): { outcome: CallOutcome; output: string } | undefined {
   const { decision, reason, replacement } = resolution ?? {};
   if (decision === "approve") return undefined;
   if (decision === "redact") {
-    const { outcome } = heldResult(run, approval_id);
-    return { outcome, output: replacement ?? "[The user has taken this result out.]" };
+    const { outcome } = readHeldResult(context, approval_id);
+    return { outcome, output: replacement ?? "[The user removed this result.]" };
   }
-  const why = status === "expired" ? "nobody released it" : (reason ?? "");
-  const output = `The call was run, but the user does not show you its result${why === "" ? "." : `: ${why}`}`;
+  const suffix = reason === undefined || reason === "" ? "." : `: ${reason}`;
+  const output =
+    status === "expired"
+      ? "The call was run, but its result was withheld: the approval request expired."
+      : `The call was run, but the user withheld its result${suffix}`;
   return { outcome: "denied", output };
 }

@@ -1,86 +1,102 @@
 import {
   blobPath,
-  wholeCharacters,
+  trimSplitSurrogates,
   type BlobStore,
   type Block,
   type ToolBlock,
   type ToolOutput,
   type ToolPart,
 } from "@deltawire/tasks";
-import { ownNames } from "../define-tool.ts";
-import { beginningOf, type Cuts } from "../cuts.ts";
-import { nameNote, type Named } from "./named-values.ts";
-import { variableTools } from "../variables/variables.ts";
+import { builtInToolNames } from "../define-tool.ts";
+import { truncateSafely, type TruncationGuard } from "../truncate.ts";
+import { formatVariableNote, type SavedVariable } from "./save-variables.ts";
+import { variableToolNames } from "../variables/variables.ts";
 
-/** What of one result a model is told at once: some 8,000 tokens. */
-export const longestForModel = 32_000;
-/** What of texts and data people get in the stream; the rest is a file. */
-const longestForPeople = 200_000;
+/** Maximum length of one result in a model request, about 8,000 tokens. */
+export const maxModelCharacters = 32_000;
+/** Maximum length of text and data blocks in the event stream; longer ones become files. */
+const maxStreamCharacters = 200_000;
 
-export interface Shortened {
+export interface TruncatedOutput {
   output: ToolOutput;
-  /** Where the whole is, if anything was cut for the model: an address, by which a store knows what is in use. */
-  whole?: { url: string; length: number };
+  /**
+   * The complete text if anything was truncated for the model. Stored as a URL, because the store finds the blobs in use by
+   * their URLs.
+   */
+  fullText?: { url: string; length: number };
 }
 
-/** Logs of before have the hash alone. */
-export function hashOf(whole: { url: string } | { hash: string }): string {
-  return "url" in whole ? whole.url.slice(blobPath.length) : whole.hash;
+/** Returns the hash of the blob with the complete text. Older logs contain the hash instead of the URL. */
+export function getBlobHash(fullText: { url: string } | { hash: string }): string {
+  return "url" in fullText ? fullText.url.slice(blobPath.length) : fullText.hash;
 }
 
-/** Cuts what is too long for the model, with a note that says how to read on, and keeps the whole. */
-export async function shorten(
+/** Truncates what is too long for the model, with a note on how to read the rest, and stores the complete text. */
+export async function truncateOutput(
   output: ToolOutput,
   callId: string,
   blobs: BlobStore,
-  { named, cuts }: { named?: Named | undefined; cuts?: Cuts | undefined } = {},
-): Promise<Shortened> {
-  const blocks = await asFiles(output.block_list, blobs);
-  const whole = wholeText(output);
-  const nameNotes: ToolPart[] = named ? [{ type: "text", text: nameNote(named.name) }] : [];
-  if (whole.length <= longestForModel)
+  {
+    variable,
+    truncationGuard,
+  }: { variable?: SavedVariable | undefined; truncationGuard?: TruncationGuard | undefined } = {},
+): Promise<TruncatedOutput> {
+  const blocks = await moveLongBlocksToFiles(output.block_list, blobs);
+  const fullText = joinOutputText(output);
+  const variableNotes: ToolPart[] = variable
+    ? [{ type: "text", text: formatVariableNote(variable.name) }]
+    : [];
+  if (fullText.length <= maxModelCharacters)
     return {
-      output: { message_content: [...output.message_content, ...nameNotes], block_list: blocks },
+      output: {
+        message_content: [...output.message_content, ...variableNotes],
+        block_list: blocks,
+      },
     };
-  const hash = await blobs.put(Buffer.from(whole, "utf8"), "text/plain; charset=utf-8");
-  const end = beginningOf(whole, longestForModel, cuts).length;
-  let left = end;
+  const hash = await blobs.put(Buffer.from(fullText, "utf8"), "text/plain; charset=utf-8");
+  const end = truncateSafely(fullText, maxModelCharacters, truncationGuard).length;
+  let remaining = end;
   const parts = output.message_content.flatMap((part): ToolPart[] => {
     if (part.type !== "text") return [part];
-    if (left <= 0) return [];
-    const text = part.text.slice(0, left);
-    left -= part.text.length + 1;
+    if (remaining <= 0) return [];
+    const text = part.text.slice(0, remaining);
+    remaining -= part.text.length + 1;
     return [{ ...part, text }];
   });
-  const readOn =
-    named?.readable === true ? readOnInVariable(named.name, end) : readOnInResult(callId, end);
-  const note = cutNote(readOn, end, whole.length);
+  const nextPageCall =
+    variable?.isReadable === true
+      ? formatReadVariableCall(variable.name, end)
+      : formatReadResultCall(callId, end);
+  const note = formatTruncationNote(nextPageCall, end, fullText.length);
   return {
     output: {
-      message_content: [...parts, { type: "text", text: note }, ...nameNotes],
+      message_content: [...parts, { type: "text", text: note }, ...variableNotes],
       block_list: blocks,
     },
-    whole: { url: blobPath + hash, length: whole.length },
+    fullText: { url: blobPath + hash, length: fullText.length },
   };
 }
 
-/** All that the model is told of a result in words. */
-export function wholeText({ message_content }: ToolOutput): string {
+/** Returns all text parts of a result as the model receives them. */
+export function joinOutputText({ message_content }: ToolOutput): string {
   return message_content.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n");
 }
 
-/** What people get in the stream, with texts and data as files where there are too many of them. */
-async function asFiles(blocks: readonly ToolBlock[], blobs: BlobStore): Promise<ToolBlock[]> {
+/** Replaces text and data blocks that exceed the limit of the event stream with files. */
+async function moveLongBlocksToFiles(
+  blocks: readonly ToolBlock[],
+  blobs: BlobStore,
+): Promise<ToolBlock[]> {
   const list: ToolBlock[] = [];
-  let left = longestForPeople;
+  let remaining = maxStreamCharacters;
   for (const block of blocks) {
-    const text = textOf(block);
-    left -= text.length;
-    if (left >= 0 || (block.type !== "text" && block.type !== "data")) {
+    const text = getBlockText(block);
+    remaining -= text.length;
+    if (remaining >= 0 || (block.type !== "text" && block.type !== "data")) {
       list.push(block);
       continue;
     }
-    left += text.length;
+    remaining += text.length;
     const [filename, media_type] =
       block.type === "text" ? ["result.txt", "text/plain"] : ["result.json", "application/json"];
     const hash = await blobs.put(Buffer.from(text, "utf8"), `${media_type}; charset=utf-8`);
@@ -98,51 +114,58 @@ async function asFiles(blocks: readonly ToolBlock[], blobs: BlobStore): Promise<
   return list;
 }
 
-/** Blocks for one who decides whether the model may see them: nothing is kept of them, so what is too long is cut. */
-export function excerpts(blocks: readonly ToolBlock[]): Block[] {
+/** Returns the blocks to show with an approval request. Long ones are truncated instead of stored as files. */
+export function buildExcerpts(blocks: readonly ToolBlock[]): Block[] {
   return blocks.map((block): Block => {
-    const { id: _id, title: _title, url: _url, ...shown } = block;
-    const text = textOf(block);
-    if (text.length <= longestForModel) return shown;
-    const start = wholeCharacters(text.slice(0, longestForModel));
-    return { type: "text", text: `${start}\n[cut: ${start.length} of ${text.length} characters]` };
+    const { id: _id, title: _title, url: _url, ...rest } = block;
+    const text = getBlockText(block);
+    if (text.length <= maxModelCharacters) return rest;
+    const start = trimSplitSurrogates(text.slice(0, maxModelCharacters));
+    return {
+      type: "text",
+      text: `${start}\n[truncated: ${start.length} of ${text.length} characters]`,
+    };
   });
 }
 
-function textOf(block: ToolBlock): string {
+function getBlockText(block: ToolBlock): string {
   if (block.type === "text") return block.text;
   return block.type === "data" ? JSON.stringify(block.data) : "";
 }
 
-export interface PageOptions {
-  /** Tells how the next page is had. */
-  readOn?: (name: string, offset: number) => string;
-  cuts?: Cuts | undefined;
+export interface TextPageOptions {
+  /** Formats the tool call that reads the next page. */
+  formatNextPageCall?: (name: string, offset: number) => string;
+  truncationGuard?: TruncationGuard | undefined;
 }
 
-/** A page of a result that was cut, or of another long text. It begins a little earlier where a private value would be cut. */
-export function pageOf(
-  whole: string,
+/** Returns one page of long text. It starts a little earlier if `offset` is inside a private value. */
+export function renderTextPage(
+  fullText: string,
   name: string,
   offset: number,
-  { readOn = readOnInResult, cuts }: PageOptions = {},
+  { formatNextPageCall = formatReadResultCall, truncationGuard }: TextPageOptions = {},
 ): string {
-  if (offset >= whole.length) return `(the end: it has ${whole.length} characters)`;
-  const start = cuts?.cutBefore(whole, offset) ?? offset;
-  const most = Math.min(start + longestForModel - 200, whole.length);
-  const page = wholeCharacters(whole.slice(start, cuts?.cutBefore(whole, most) ?? most));
+  if (offset >= fullText.length) return `(end of the text: ${fullText.length} characters)`;
+  const start = truncationGuard?.cutBefore(fullText, offset) ?? offset;
+  const maxEnd = Math.min(start + maxModelCharacters - 200, fullText.length);
+  const page = trimSplitSurrogates(
+    fullText.slice(start, truncationGuard?.cutBefore(fullText, maxEnd) ?? maxEnd),
+  );
   const end = start + page.length;
-  return end >= whole.length ? page : `${page}\n${cutNote(readOn(name, end), end, whole.length)}`;
+  return end >= fullText.length
+    ? page
+    : `${page}\n${formatTruncationNote(formatNextPageCall(name, end), end, fullText.length)}`;
 }
 
-function readOnInResult(result: string, offset: number): string {
-  return `${ownNames.read} {"result":"${result}","offset":${offset}}`;
+function formatReadResultCall(result: string, offset: number): string {
+  return `${builtInToolNames.read} {"result":"${result}","offset":${offset}}`;
 }
 
-export function readOnInVariable(name: string, offset: number): string {
-  return `${variableTools.read} {"name":"${name}","offset":${offset}}`;
+export function formatReadVariableCall(name: string, offset: number): string {
+  return `${variableToolNames.read} {"name":"${name}","offset":${offset}}`;
 }
 
-function cutNote(readOn: string, end: number, length: number): string {
-  return `[cut: ${end} of ${length} characters; read on with ${readOn}]`;
+function formatTruncationNote(nextPageCall: string, end: number, length: number): string {
+  return `[truncated: ${end} of ${length} characters; continue with ${nextPageCall}]`;
 }

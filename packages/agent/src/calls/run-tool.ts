@@ -1,63 +1,64 @@
-import { callAfter } from "../event-loop.ts";
-import { messageOf, partOfOne, textOf } from "../event-text.ts";
-import { stoppedBy } from "../task/stop.ts";
+import { setLongTimeout } from "../event-loop.ts";
+import { getErrorMessage, clampFraction, safeToString } from "../event-text.ts";
+import { getStopError } from "../task/stop-reason.ts";
 import type { Tool, ToolContext } from "../tool.ts";
 
-export type ToolRun =
-  | { is: "returned"; value: unknown }
-  | { is: "threw"; message: string }
-  | { is: "timeout" }
-  /** `ended`: it came to an end when it was told to; else nobody knows what it still does. */
-  | { is: "stopped"; ended: boolean };
+export type ToolRunResult =
+  | { status: "returned"; value: unknown }
+  | { status: "threw"; message: string }
+  | { status: "timeout" }
+  /** `hasEnded` is false if the tool did not react to the abort signal and may still be running. */
+  | { status: "stopped"; hasEnded: boolean };
 
-/** How long a tool may take to end after it was told to; a process group is killed within this. */
+/** Time that a tool has to end after it was aborted. Process groups are killed within this time. */
 const graceMs = 700;
 
-/** Runs a tool within its time. It always answers, whatever the tool does. */
+/** Runs a tool with its timeout. Always resolves, even if the tool throws or never ends. */
 export async function runTool(
   tool: Tool,
   input: unknown,
   context: Omit<ToolContext, "signal">,
   signal: AbortSignal,
-): Promise<ToolRun> {
-  const own = new AbortController();
-  const stop = (): void => own.abort(stoppedBy(signal));
+): Promise<ToolRunResult> {
+  const controller = new AbortController();
+  const stop = (): void => controller.abort(getStopError(signal));
   signal.addEventListener("abort", stop, { once: true });
-  let timedOut = false;
-  let ended = false;
-  const clear = callAfter(tool.timeoutMs, () => {
-    timedOut = true;
-    own.abort(new Error(`no result within ${tool.timeoutMs} ms`));
+  let hasTimedOut = false;
+  let hasEnded = false;
+  const cancelTimeout = setLongTimeout(tool.timeoutMs, () => {
+    hasTimedOut = true;
+    controller.abort(new Error(`no result within ${tool.timeoutMs} ms`));
   });
   const progress = (message: string, fraction?: number): void => {
-    if (!ended) context.progress(textOf(message), partOfOne(fraction));
+    if (!hasEnded) context.progress(safeToString(message), clampFraction(fraction));
   };
-  let grace: NodeJS.Timeout | undefined;
+  let graceTimer: NodeJS.Timeout | undefined;
   const abandoned = new Promise<"abandoned">((resolve) => {
-    own.signal.addEventListener("abort", () => {
-      grace = setTimeout(() => resolve("abandoned"), graceMs);
+    controller.signal.addEventListener("abort", () => {
+      graceTimer = setTimeout(() => resolve("abandoned"), graceMs);
     });
   });
   if (signal.aborted) stop();
   try {
-    const work = (async () => tool.run(input, { ...context, progress, signal: own.signal }))();
+    const work = (async () =>
+      tool.run(input, { ...context, progress, signal: controller.signal }))();
     const outcome = await Promise.race([
       work.then(
-        (value): ToolRun => ({ is: "returned", value }),
-        (error: unknown): ToolRun => ({ is: "threw", message: messageOf(error) }),
+        (value): ToolRunResult => ({ status: "returned", value }),
+        (error: unknown): ToolRunResult => ({ status: "threw", message: getErrorMessage(error) }),
       ),
       abandoned,
     ]);
-    // A tool that was told to stop may still have done all of its work.
-    if (outcome !== "abandoned" && outcome.is === "returned") return outcome;
-    if (timedOut) return { is: "timeout" };
-    if (outcome === "abandoned") return { is: "stopped", ended: false };
-    if (signal.aborted) return { is: "stopped", ended: true };
+    // An aborted tool may still have completed its work.
+    if (outcome !== "abandoned" && outcome.status === "returned") return outcome;
+    if (hasTimedOut) return { status: "timeout" };
+    if (outcome === "abandoned") return { status: "stopped", hasEnded: false };
+    if (signal.aborted) return { status: "stopped", hasEnded: true };
     return outcome;
   } finally {
-    ended = true;
-    clear();
-    clearTimeout(grace);
+    hasEnded = true;
+    cancelTimeout();
+    clearTimeout(graceTimer);
     signal.removeEventListener("abort", stop);
   }
 }

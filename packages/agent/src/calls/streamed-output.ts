@@ -1,334 +1,358 @@
 import {
+  assertNever,
   blobPath,
-  PairJoiner,
-  wholeCharacters,
+  SurrogateJoiner,
+  trimSplitSurrogates,
   type BlobStore,
   type Block,
-  type Grouped,
+  type ToolGroupFields,
   type ToolBlock,
   type ToolOutput,
   type ToolPart,
   type ToolResultWriter,
 } from "@deltawire/tasks";
-import { messageOf } from "../event-text.ts";
+import { getErrorMessage } from "../event-text.ts";
 import type { Redact } from "../redaction/redactor.ts";
-import { redactedOutput } from "../redaction/tool-output.ts";
-import type { FileAbout, ImageStream, Media, StreamedBlock, ToolStream } from "../tool.ts";
-import { unreachable } from "../unreachable.ts";
-import { readable } from "./readable.ts";
+import { redactToolOutput } from "../redaction/redact-tool-output.ts";
+import type { FileMetadata, ImageStream, Media, StreamedBlock, ToolStream } from "../tool.ts";
+import { prepareOutput } from "./prepare-output.ts";
 
 export interface StreamedOutputOptions {
   blobs: BlobStore;
-  /** Where blocks are shown while the tool runs. Undefined: they are only collected. */
-  result?: ToolResultWriter | undefined;
+  /** Writes the blocks to the log while the tool runs. Undefined: they are only collected. */
+  writer?: ToolResultWriter | undefined;
   redact?: Redact;
-  /** Where a secret may begin that continues behind the end of a text. Undefined: it may begin anywhere. */
-  secretStart?: ((text: string) => number) | undefined;
+  /** Returns the index from which the text could be an incomplete secret. Undefined: a secret may start anywhere. */
+  findSecretStart?: ((text: string) => number) | undefined;
 }
 
-/** What a tool has streamed. The first `written` of its blocks are in the log already. */
-export interface Streamed {
+/** The output that a tool streamed. The first `writtenBlocks` of its blocks are already in the log. */
+export interface StreamedResult {
   output: ToolOutput;
-  written: number;
-  /** Why some of it could not be stored. */
+  writtenBlocks: number;
+  /** Set if part of the output could not be stored. */
   failure?: Error;
 }
 
-/** Text is shown at once, and then so often: each delta is stored and sent to every reader. */
-const intervalMs = 50;
-/** What is shown of texts and data while a tool runs; the rest follows as a file. */
-const maxShown = 180_000;
+/** Text is flushed at most this often, because each delta is stored and sent to every subscriber. */
+const flushIntervalMs = 50;
+/** Maximum length of text and data blocks in the live stream; longer ones follow as a file. */
+const maxLiveCharacters = 180_000;
 const maxCharacters = 10_000_000;
 const maxBlocks = 1_000;
-/** Of one image; further ones are left out, as the complete one replaces them all. */
+/** Per image; further ones are dropped. The complete image replaces all of them. */
 const maxPartials = 100;
 const maxBytes = 128 * 1024 * 1024;
 
-type MediumKind = "image" | "audio" | "file";
+type MediaKind = "image" | "audio" | "file";
 
 interface OpenText {
-  readonly group: Grouped;
-  readonly pairs: PairJoiner;
-  /** Not redacted yet. */
+  readonly group: ToolGroupFields;
+  readonly surrogateJoiner: SurrogateJoiner;
+  /** Not yet redacted. */
   pending: string;
-  /** Redacted: for the model. */
-  complete: string;
-  /** The beginning of it, for people. */
-  shown: string;
+  /** Redacted, for the model. */
+  completeText: string;
+  /** The part of `completeText` that is shown to the user. */
+  shownText: string;
 }
 
-/** A medium that was announced. `latest` is the last partial image. */
-interface OpenMedium {
-  readonly kind: MediumKind;
-  readonly about: FileAbout;
-  latest: ToolBlock | undefined;
+/** Media that the tool has opened but not completed. */
+interface OpenMedia {
+  readonly kind: MediaKind;
+  readonly metadata: FileMetadata;
+  latestPartial: ToolBlock | undefined;
 }
 
 /**
- * The blocks that a tool adds to its result while it runs. Calls of the tool take effect in their order, though media have to
- * be stored first. Text is joined for a few milliseconds, so that a tool that writes character by character does not cost
- * an event for each; nothing is serialized twice.
+ * Collects the blocks that a tool adds to its result while it runs. Calls take effect in order, although media must be stored
+ * first. Text is buffered for a few milliseconds, so that a tool that writes single characters does not emit an event for
+ * each of them.
  */
 export class StreamedOutput implements ToolStream {
   readonly #options: StreamedOutputOptions;
   readonly #blocks: ToolBlock[] = [];
   readonly #parts: ToolPart[] = [];
   #text: OpenText | undefined;
-  /** Of the text that the tool's last call has added to: `#text` follows when the calls before are done. */
-  #textGroup: Grouped | undefined;
-  #medium: OpenMedium | undefined;
-  #shownLeft: number;
-  #characters = 0;
-  #bytes = 0;
-  #added = 0;
+  /** Group of the text that the tool's latest call appended to. `#text` may lag behind, because calls are queued. */
+  #textGroup: ToolGroupFields | undefined;
+  #currentMedia: OpenMedia | undefined;
+  #liveCharactersLeft: number;
+  #characterCount = 0;
+  #byteCount = 0;
+  #blockCount = 0;
   #queue: Promise<void> | undefined;
-  #timer: NodeJS.Timeout | undefined;
-  #lastShown = -Infinity;
+  #flushTimer: NodeJS.Timeout | undefined;
+  #lastFlushAt = -Infinity;
   #hasEnded = false;
   #isStopped = false;
   #failure: Error | undefined;
 
   constructor(options: StreamedOutputOptions) {
     this.#options = options;
-    this.#shownLeft = options.result === undefined ? Infinity : maxShown;
+    this.#liveCharactersLeft = options.writer === undefined ? Infinity : maxLiveCharacters;
   }
 
-  text(delta: string, group: Grouped = {}): void {
-    if (typeof delta !== "string") throw new TypeError("stream.text needs a string");
+  text(delta: string, group: ToolGroupFields = {}): void {
+    if (typeof delta !== "string")
+      throw new TypeError(`stream.text: delta must be a string, got ${typeof delta}`);
     if (this.#hasEnded || delta === "") return;
-    this.#mustBeFree();
+    this.#assertNoOpenMedia();
     const isNew = this.#textGroup === undefined || this.#textGroup.id !== group.id;
-    this.#count({ characters: delta.length, blocks: isNew ? 1 : 0 });
+    this.#countUsage({ characters: delta.length, blocks: isNew ? 1 : 0 });
     this.#textGroup = group;
-    this.#run(() => this.#grow(delta, group));
+    this.#enqueue(() => this.#appendText(delta, group));
   }
 
   block(block: StreamedBlock): void {
     if (this.#hasEnded) return;
-    this.#mustBeFree();
+    this.#assertNoOpenMedia();
     this.#textGroup = undefined;
     switch (block.type) {
       case "text": {
         const { text, id, title, url } = block;
-        if (typeof text !== "string") throw new TypeError("a text block needs a string text");
-        this.#count({ characters: text.length, blocks: 1 });
-        this.#run(async () => {
+        if (typeof text !== "string")
+          throw new TypeError(`text of a text block must be a string, got ${typeof text}`);
+        this.#countUsage({ characters: text.length, blocks: 1 });
+        this.#enqueue(async () => {
           await this.#closeText();
-          await this.#grow(text, groupOf({ id, title, url }));
+          await this.#appendText(text, pickGroup({ id, title, url }));
           await this.#closeText();
         });
         return;
       }
       case "data":
-        this.#count({ blocks: 1 });
+        this.#countUsage({ blocks: 1 });
         break;
       case "image":
       case "audio":
       case "file":
-        this.#count({ ...sizeOf(block, block.type), blocks: 1 });
+        this.#countUsage({ ...getMediaSize(block, block.type), blocks: 1 });
         break;
       default: {
         const { type } = block as { type?: unknown };
         throw new TypeError(
-          `a block of type ${JSON.stringify(type)}: the type must be text, image, audio, file or data`,
+          `block type must be text, image, audio, file or data, got ${JSON.stringify(type)}`,
         );
       }
     }
-    this.#run(async () => {
+    this.#enqueue(async () => {
       await this.#closeText();
-      await this.#add(await this.#read(block));
+      await this.#addBlock(await this.#prepareBlock(block));
     });
   }
 
-  image(group: Grouped = {}): ImageStream {
-    const medium = this.#open("image", group);
-    let waiting: Media<"image"> | undefined;
-    let partials = 0;
+  image(group: ToolGroupFields = {}): ImageStream {
+    const media = this.#openMedia("image", group);
+    let queuedImage: Media<"image"> | undefined;
+    let partialCount = 0;
     return {
       partial: (image) => {
-        if (!this.#isOpen(medium) || partials >= maxPartials) return;
-        this.#count(sizeOf(image, "image"));
-        const isQueued = waiting !== undefined;
-        waiting = image;
+        if (!this.#isOpen(media) || partialCount >= maxPartials) return;
+        this.#countUsage(getMediaSize(image, "image"));
+        const isQueued = queuedImage !== undefined;
+        queuedImage = image;
         if (isQueued) return;
-        partials += 1;
-        this.#run(async () => {
-          const latest = waiting;
-          waiting = undefined;
+        partialCount += 1;
+        this.#enqueue(async () => {
+          const latest = queuedImage;
+          queuedImage = undefined;
           if (latest === undefined) return;
-          const made = await this.#read({ type: "image", ...latest, ...group });
-          medium.latest = made.block;
-          const shown = bare(made.block);
-          if (shown.type === "image") this.#result?.partialImage(shown);
+          const prepared = await this.#prepareBlock({ type: "image", ...latest, ...group });
+          media.latestPartial = prepared.block;
+          const shown = omitGroupFields(prepared.block);
+          if (shown.type === "image") this.#writer?.partialImage(shown);
         });
       },
-      done: (image) => this.#complete(medium, { type: "image", ...image, ...group }),
+      done: (image) => this.#completeMedia(media, { type: "image", ...image, ...group }),
     };
   }
 
-  audio(group: Grouped & { transcript?: string } = {}) {
-    const medium = this.#open("audio", group);
+  audio(group: ToolGroupFields & { transcript?: string } = {}) {
+    const media = this.#openMedia("audio", group);
     return {
       done: (audio: Media<"audio">) =>
-        this.#complete(medium, { type: "audio" as const, ...audio, ...group }),
+        this.#completeMedia(media, { type: "audio" as const, ...audio, ...group }),
     };
   }
 
-  file(about: FileAbout = {}) {
-    const medium = this.#open("file", about);
+  file(metadata: FileMetadata = {}) {
+    const media = this.#openMedia("file", metadata);
     return {
       done: (file: Media<"file">) =>
-        this.#complete(medium, { type: "file" as const, ...file, ...about }),
+        this.#completeMedia(media, { type: "file" as const, ...file, ...metadata }),
     };
   }
 
-  /** Closes what is open. Whatever the tool adds later is ignored. */
-  async end(): Promise<Streamed> {
+  /** Closes open blocks. Later calls of the tool are ignored. */
+  async end(): Promise<StreamedResult> {
     this.#hasEnded = true;
-    const { result } = this.#options;
-    this.#run(async () => {
+    const { writer } = this.#options;
+    this.#enqueue(async () => {
       await this.#closeText();
-      const medium = this.#medium;
-      if (medium === undefined) return;
-      result?.closeBlock();
-      if (medium.latest !== undefined) this.#keep(medium.latest, partOf(medium.latest));
-      else if (result !== undefined) this.#blocks.push(emptyMedium(medium));
+      const media = this.#currentMedia;
+      if (media === undefined) return;
+      writer?.closeBlock();
+      if (media.latestPartial !== undefined)
+        this.#pushBlock(media.latestPartial, toToolPart(media.latestPartial));
+      else if (writer !== undefined) this.#blocks.push(createEmptyBlock(media));
     });
     while (this.#queue !== undefined) await this.#queue;
     this.stop();
     const output = { message_content: this.#parts, block_list: this.#blocks };
     return {
       output,
-      written: result === undefined ? 0 : this.#blocks.length,
+      writtenBlocks: writer === undefined ? 0 : this.#blocks.length,
       ...(this.#failure === undefined ? {} : { failure: this.#failure }),
     };
   }
 
-  /** Nothing more is written, not even what waits to be stored. */
+  /** Stops all writing, including queued blocks. */
   stop(): void {
     this.#hasEnded = true;
     this.#isStopped = true;
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
+    clearTimeout(this.#flushTimer);
+    this.#flushTimer = undefined;
   }
 
-  get #result(): ToolResultWriter | undefined {
-    return this.#isStopped ? undefined : this.#options.result;
+  get #writer(): ToolResultWriter | undefined {
+    return this.#isStopped ? undefined : this.#options.writer;
   }
 
-  /** In the order of the calls; at once where nothing has to be waited for. After a failure nothing more is done. */
-  #run(step: () => void | Promise<void>): void {
+  /** Runs the steps in order, synchronously if nothing is queued. Steps after a failure are skipped. */
+  #enqueue(step: () => void | Promise<void>): void {
     const work = async (): Promise<void> => {
       if (this.#failure !== undefined) return;
       try {
         await step();
       } catch (error) {
-        this.#failure = asError(error);
+        this.#failure = toError(error);
       }
     };
     if (this.#queue === undefined && this.#failure === undefined) {
       try {
-        const rest = step();
-        if (rest === undefined) return;
-        this.#wait(
-          rest.catch((error: unknown) => {
-            this.#failure = asError(error);
+        const pending = step();
+        if (pending === undefined) return;
+        this.#setQueue(
+          pending.catch((error: unknown) => {
+            this.#failure = toError(error);
           }),
         );
       } catch (error) {
-        this.#failure = asError(error);
+        this.#failure = toError(error);
       }
-    } else if (this.#queue !== undefined) this.#wait(this.#queue.then(work));
+    } else if (this.#queue !== undefined) this.#setQueue(this.#queue.then(work));
   }
 
-  #wait(work: Promise<void>): void {
+  #setQueue(work: Promise<void>): void {
     const queue = work.finally(() => {
       if (this.#queue === queue) this.#queue = undefined;
     });
     this.#queue = queue;
   }
 
-  #grow(delta: string, group: Grouped): void | Promise<void> {
+  #appendText(delta: string, group: ToolGroupFields): void | Promise<void> {
     if (this.#text !== undefined && this.#text.group.id !== group.id) {
       const closed = this.#closeText();
-      if (closed !== undefined) return closed.then(() => this.#grow(delta, group));
+      if (closed !== undefined) return closed.then(() => this.#appendText(delta, group));
     }
-    this.#text ??= { group, pairs: new PairJoiner(), pending: "", complete: "", shown: "" };
-    this.#text.pending += this.#text.pairs.push(delta);
-    if (this.#result === undefined || this.#timer !== undefined) return;
-    const wait = this.#lastShown + intervalMs - performance.now();
-    if (wait <= 0) this.#show();
+    this.#text ??= {
+      group,
+      surrogateJoiner: new SurrogateJoiner(),
+      pending: "",
+      completeText: "",
+      shownText: "",
+    };
+    this.#text.pending += this.#text.surrogateJoiner.push(delta);
+    if (this.#writer === undefined || this.#flushTimer !== undefined) return;
+    const waitMs = this.#lastFlushAt + flushIntervalMs - performance.now();
+    if (waitMs <= 0) this.#flushText();
     else
-      this.#timer = setTimeout(() => {
-        this.#timer = undefined;
-        this.#run(() => this.#show());
-      }, wait);
+      this.#flushTimer = setTimeout(() => {
+        this.#flushTimer = undefined;
+        this.#enqueue(() => this.#flushText());
+      }, waitMs);
   }
 
-  /** Shows what has come of the open text, up to where a secret may have begun. */
-  #show(): void {
+  /** Emits the open text up to the point where a secret may have started. */
+  #flushText(): void {
     const text = this.#text;
     if (text === undefined) return;
-    const { secretStart, redact } = this.#options;
-    const end = redact === undefined ? text.pending.length : (secretStart?.(text.pending) ?? 0);
-    this.#pass(text, end);
-    this.#lastShown = performance.now();
+    const { findSecretStart, redact } = this.#options;
+    const end = redact === undefined ? text.pending.length : (findSecretStart?.(text.pending) ?? 0);
+    this.#emitText(text, end);
+    this.#lastFlushAt = performance.now();
   }
 
-  #pass(text: OpenText, end: number): void {
+  #emitText(text: OpenText, end: number): void {
     const { redact } = this.#options;
-    const result = this.#result;
+    const writer = this.#writer;
     const ready = text.pending.slice(0, end);
     if (ready === "") return;
     text.pending = text.pending.slice(end);
     const clean = redact?.(ready) ?? ready;
-    text.complete += clean;
+    text.completeText += clean;
     const shown =
-      clean.length <= this.#shownLeft ? clean : wholeCharacters(clean.slice(0, this.#shownLeft));
-    this.#shownLeft -= clean.length <= this.#shownLeft ? clean.length : this.#shownLeft;
+      clean.length <= this.#liveCharactersLeft
+        ? clean
+        : trimSplitSurrogates(clean.slice(0, this.#liveCharactersLeft));
+    this.#liveCharactersLeft -=
+      clean.length <= this.#liveCharactersLeft ? clean.length : this.#liveCharactersLeft;
     if (shown === "") return;
-    text.shown += shown;
-    result?.textDelta(shown);
+    text.shownText += shown;
+    writer?.textDelta(shown);
   }
 
-  /** Undefined where nothing has to be waited for. */
+  /** Returns undefined if it completed synchronously. */
   #closeText(): Promise<void> | undefined {
     const text = this.#text;
     if (text === undefined) return undefined;
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
-    text.pending += text.pairs.end();
-    this.#pass(text, text.pending.length);
+    clearTimeout(this.#flushTimer);
+    this.#flushTimer = undefined;
+    text.pending += text.surrogateJoiner.end();
+    this.#emitText(text, text.pending.length);
     this.#text = undefined;
-    if (text.complete === "") return undefined;
-    const result = this.#result;
-    const isCut = text.shown.length < text.complete.length;
-    if (isCut) {
-      const note = `${text.shown === "" ? "" : "\n"}[cut: ${text.shown.length} of ${text.complete.length} characters; the complete text follows as a file]`;
-      text.shown += note;
-      result?.textDelta(note);
+    if (text.completeText === "") return undefined;
+    const writer = this.#writer;
+    const isTruncated = text.shownText.length < text.completeText.length;
+    if (isTruncated) {
+      const note = `${text.shownText === "" ? "" : "\n"}[truncated: ${text.shownText.length} of ${text.completeText.length} characters; the complete text follows as a file]`;
+      text.shownText += note;
+      writer?.textDelta(note);
     }
-    result?.closeBlock();
-    this.#blocks.push({ type: "text", text: text.shown, ...text.group });
-    this.#parts.push({ type: "text", text: text.complete, ...text.group });
-    return isCut ? this.#addFile(text.complete, "result.txt", "text/plain", text.group) : undefined;
+    writer?.closeBlock();
+    this.#blocks.push({ type: "text", text: text.shownText, ...text.group });
+    this.#parts.push({ type: "text", text: text.completeText, ...text.group });
+    return isTruncated
+      ? this.#addFile(text.completeText, "result.txt", "text/plain", text.group)
+      : undefined;
   }
 
-  #add({ block, part }: ReadBlock): void | Promise<void> {
+  #addBlock({ block, part }: PreparedBlock): void | Promise<void> {
     if (block.type === "data") {
       const json = JSON.stringify(block.data);
-      if (json.length > this.#shownLeft) {
+      if (json.length > this.#liveCharactersLeft) {
         this.#parts.push(part);
         const { id, title, url } = block;
-        return this.#addFile(json, "result.json", "application/json", groupOf({ id, title, url }));
+        return this.#addFile(
+          json,
+          "result.json",
+          "application/json",
+          pickGroup({ id, title, url }),
+        );
       }
-      this.#shownLeft -= json.length;
+      this.#liveCharactersLeft -= json.length;
     }
-    this.#result?.block(bare(block));
-    this.#keep(block, part);
+    this.#writer?.block(omitGroupFields(block));
+    this.#pushBlock(block, part);
   }
 
-  async #addFile(text: string, filename: string, type: string, group: Grouped): Promise<void> {
+  async #addFile(
+    text: string,
+    filename: string,
+    type: string,
+    group: ToolGroupFields,
+  ): Promise<void> {
     const { blobs } = this.#options;
     const hash = await blobs.put(Buffer.from(text, "utf8"), `${type}; charset=utf-8`);
     const url = blobPath + hash;
@@ -339,96 +363,96 @@ export class StreamedOutput implements ToolStream {
       media_type: type,
       ...group,
     };
-    this.#result?.block(bare(file));
+    this.#writer?.block(omitGroupFields(file));
     this.#blocks.push(file);
   }
 
-  #keep(block: ToolBlock, part: ToolPart): void {
+  #pushBlock(block: ToolBlock, part: ToolPart): void {
     this.#blocks.push(block);
     this.#parts.push(part);
   }
 
-  /** With its bytes stored and without secrets. */
-  async #read(block: StreamedBlock): Promise<ReadBlock> {
+  /** Stores the bytes of a block and removes its secrets. */
+  async #prepareBlock(block: StreamedBlock): Promise<PreparedBlock> {
     const { blobs, redact } = this.#options;
-    const read = await readable({ block_list: [block] }, blobs);
+    const output = await prepareOutput({ block_list: [block] }, blobs);
     const { block_list, message_content } =
-      redact === undefined ? read : redactedOutput(read, redact);
-    const [made] = block_list;
+      redact === undefined ? output : redactToolOutput(output, redact);
+    const [prepared] = block_list;
     const [part] = message_content;
-    if (made === undefined || part === undefined) throw new TypeError("the block cannot be read");
-    return { block: made, part };
+    if (prepared === undefined || part === undefined) throw new TypeError("the block is invalid");
+    return { block: prepared, part };
   }
 
-  #open(kind: MediumKind, about: FileAbout & { transcript?: string }): OpenMedium {
-    const medium: OpenMedium = { kind, about, latest: undefined };
-    if (this.#hasEnded) return medium;
-    this.#mustBeFree();
-    this.#count({ blocks: 1 });
+  #openMedia(kind: MediaKind, metadata: FileMetadata & { transcript?: string }): OpenMedia {
+    const media: OpenMedia = { kind, metadata, latestPartial: undefined };
+    if (this.#hasEnded) return media;
+    this.#assertNoOpenMedia();
+    this.#countUsage({ blocks: 1 });
     this.#textGroup = undefined;
-    this.#medium = medium;
-    this.#run(async () => {
+    this.#currentMedia = media;
+    this.#enqueue(async () => {
       await this.#closeText();
-      const result = this.#result;
-      const empty = bare(emptyMedium(medium));
-      if (empty.type === "image") result?.openImage({});
-      else if (empty.type === "audio" || empty.type === "file") result?.openMedium(empty);
+      const writer = this.#writer;
+      const empty = omitGroupFields(createEmptyBlock(media));
+      if (empty.type === "image") writer?.openImage({});
+      else if (empty.type === "audio" || empty.type === "file") writer?.openMedia(empty);
     });
-    return medium;
+    return media;
   }
 
-  #complete(medium: OpenMedium, block: StreamedBlock & { type: MediumKind }): void {
-    if (!this.#isOpen(medium)) return;
-    this.#count(sizeOf(block, block.type));
-    this.#medium = undefined;
-    this.#run(async () => this.#add(await this.#read(block)));
+  #completeMedia(media: OpenMedia, block: StreamedBlock & { type: MediaKind }): void {
+    if (!this.#isOpen(media)) return;
+    this.#countUsage(getMediaSize(block, block.type));
+    this.#currentMedia = undefined;
+    this.#enqueue(async () => this.#addBlock(await this.#prepareBlock(block)));
   }
 
-  #isOpen(medium: OpenMedium): boolean {
+  #isOpen(media: OpenMedia): boolean {
     if (this.#hasEnded) return false;
-    if (this.#medium !== medium) throw new Error(`this ${medium.kind} is complete already`);
+    if (this.#currentMedia !== media) throw new Error(`this ${media.kind} is already complete`);
     return true;
   }
 
-  #mustBeFree(): void {
-    if (this.#medium !== undefined)
+  #assertNoOpenMedia(): void {
+    if (this.#currentMedia !== undefined)
       throw new Error(
-        `complete the ${this.#medium.kind} with its done() before you add another block`,
+        `call done() on the open ${this.#currentMedia.kind} before adding another block`,
       );
   }
 
-  #count({ characters = 0, bytes = 0, blocks = 0 }): void {
-    this.#characters += characters;
-    this.#bytes += bytes;
-    this.#added += blocks;
-    if (this.#characters > maxCharacters)
+  #countUsage({ characters = 0, bytes = 0, blocks = 0 }): void {
+    this.#characterCount += characters;
+    this.#byteCount += bytes;
+    this.#blockCount += blocks;
+    if (this.#characterCount > maxCharacters)
       throw new RangeError(`a tool may stream at most ${maxCharacters} characters`);
-    if (this.#bytes > maxBytes)
+    if (this.#byteCount > maxBytes)
       throw new RangeError(`a tool may stream at most ${maxBytes} bytes of media`);
-    if (this.#added > maxBlocks)
+    if (this.#blockCount > maxBlocks)
       throw new RangeError(`a tool may stream at most ${maxBlocks} blocks`);
   }
 }
 
-interface ReadBlock {
+interface PreparedBlock {
   block: ToolBlock;
   part: ToolPart;
 }
 
-function sizeOf(media: object, kind: MediumKind): { bytes: number } {
-  const { bytes, [`${kind}_url`]: address } = media as Record<string, unknown>;
+function getMediaSize(media: object, kind: MediaKind): { bytes: number } {
+  const { bytes, [`${kind}_url`]: urlField } = media as Record<string, unknown>;
   if (bytes instanceof Uint8Array) return { bytes: bytes.length };
-  const url = (address as { url?: unknown } | undefined)?.url;
+  const url = (urlField as { url?: unknown } | undefined)?.url;
   if (typeof url !== "string")
     throw new TypeError(`this ${kind} needs bytes with a media_type, or ${kind}_url: { url }`);
   return { bytes: url.length };
 }
 
-function groupOf({
+function pickGroup({
   id,
   title,
   url,
-}: { [Key in keyof Grouped]: Grouped[Key] | undefined }): Grouped {
+}: { [Key in keyof ToolGroupFields]: ToolGroupFields[Key] | undefined }): ToolGroupFields {
   return {
     ...(id === undefined ? {} : { id }),
     ...(title === undefined ? {} : { title }),
@@ -436,7 +460,7 @@ function groupOf({
   };
 }
 
-function emptyMedium({ kind, about }: OpenMedium): ToolBlock {
+function createEmptyBlock({ kind, metadata }: OpenMedia): ToolBlock {
   const url = { url: "" };
   switch (kind) {
     case "image":
@@ -444,7 +468,7 @@ function emptyMedium({ kind, about }: OpenMedium): ToolBlock {
     case "audio":
       return { type: "audio", audio_url: url };
     case "file": {
-      const { filename, media_type } = about;
+      const { filename, media_type } = metadata;
       return {
         type: "file",
         file_url: url,
@@ -453,22 +477,22 @@ function emptyMedium({ kind, about }: OpenMedium): ToolBlock {
       };
     }
     default:
-      return unreachable(kind);
+      return assertNever(kind);
   }
 }
 
-/** As people see it: its number is given when the result is complete. */
-function bare(block: ToolBlock): Block {
+/** Returns the block as users see it. Its reference number is assigned when the result is complete. */
+function omitGroupFields(block: ToolBlock): Block {
   const { id: _id, title: _title, url: _url, ...shown } = block;
   return shown;
 }
 
-/** Of an image that the tool did not complete. */
-function partOf(block: ToolBlock): ToolPart {
+/** Converts the latest partial image of an image that the tool did not complete. */
+function toToolPart(block: ToolBlock): ToolPart {
   if (block.type === "image") return { ...block, type: "image_url" };
   return { type: "text", text: "" };
 }
 
-function asError(error: unknown): Error {
-  return error instanceof Error ? error : new Error(messageOf(error));
+function toError(error: unknown): Error {
+  return error instanceof Error ? error : new Error(getErrorMessage(error));
 }

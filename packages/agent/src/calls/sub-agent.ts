@@ -1,57 +1,57 @@
 import {
   hasEnded,
-  withoutMarkers,
-  type Limits,
-  type Outcome,
+  removeMarkers,
+  type TaskLimits,
+  type CallOutcome,
   type TaskState,
   type TaskStatus,
   type ToolCallItem,
 } from "@deltawire/tasks";
-import { modelNameOf, type Agent } from "../agent.ts";
+import { getModelName, type Agent } from "../agent.ts";
 import { endTask } from "../task/end-task.ts";
-import { messageOf } from "../event-text.ts";
-import type { Executed } from "./executed.ts";
-import { costLimitAbove, mustHavePrice } from "../task/limits.ts";
-import type { HelpWanted } from "../task/own-tools.ts";
-import { Stopped, throwIfStopped } from "../task/stop.ts";
+import { getErrorMessage } from "../event-text.ts";
+import type { CallResult } from "./call-result.ts";
+import { findCostLimit, assertPriced } from "../task/limits.ts";
+import type { AskForHelpInput } from "../task/built-in-tools.ts";
+import { StoppedError, throwIfStopped } from "../task/stop-reason.ts";
 import type { CallContext } from "./call-context.ts";
-import { referencePool } from "../model/history-references.ts";
-import { toolsetOf } from "../task/toolset.ts";
-import { treeUsage } from "../task/usage.ts";
+import { restoreReferencePool } from "../model/history-references.ts";
+import { buildToolset } from "../task/toolset.ts";
+import { sumTreeUsage } from "../task/usage.ts";
 
 /**
- * A sub-agent's task: its id is the call's, its events go into the same log. People see all of its items; the model that
- * asked gets its last message and the groups that it cites, under numbers of its own.
+ * Runs a sub-agent as a task whose id is the call id and whose events go to the same log. Users see all of its items; the
+ * calling model receives its last message and the references that it cites, renumbered.
  */
-export async function askAgent(
-  run: CallContext,
+export async function runSubAgent(
+  context: CallContext,
   call: ToolCallItem,
-  wanted: HelpWanted,
-): Promise<Executed> {
-  const { tree, task, agent, depth } = run;
-  const helper = agent.agents.find(({ name }) => name === wanted.name);
-  if (helper === undefined)
+  helpInput: AskForHelpInput,
+): Promise<CallResult> {
+  const { tree, task, agent, depth } = context;
+  const subAgent = agent.agents.find(({ name }) => name === helpInput.name);
+  if (subAgent === undefined)
     return {
       outcome: "failed",
-      output: `There is no agent "${wanted.name}".`,
+      output: `Unknown agent "${helpInput.name}".`,
       error: "unknown agent",
     };
-  const deepest = run.limits.depth ?? 3;
-  const known = tree.state.tasks[call.call_id];
-  if (known === undefined && depth + 1 > deepest) {
-    const error = `agents may ask each other to a depth of ${deepest} only`;
-    return { outcome: "failed", output: `No help was asked for: ${error}.`, error };
+  const maxDepth = context.limits.depth ?? 3;
+  const existingTask = tree.state.tasks[call.call_id];
+  if (existingTask === undefined && depth + 1 > maxDepth) {
+    const error = `sub-agents may be nested at most ${maxDepth} levels deep`;
+    return { outcome: "failed", output: `The agent was not called: ${error}.`, error };
   }
-  if (known === undefined) {
-    const model = modelNameOf(helper);
+  if (existingTask === undefined) {
+    const model = getModelName(subAgent);
     try {
-      toolsetOf(helper);
-      mustHavePrice(model, costLimitOf(run, helper), tree.options.price);
+      buildToolset(subAgent);
+      assertPriced(model, resolveCostLimit(context, subAgent), tree.options.getPrice);
     } catch (error) {
-      const message = messageOf(error);
-      return { outcome: "failed", output: `The agent cannot work: ${message}`, error: message };
+      const message = getErrorMessage(error);
+      return { outcome: "failed", output: `The agent cannot run: ${message}`, error: message };
     }
-    const content = [{ type: "text", text: wanted.prompt }];
+    const content = [{ type: "text", text: helpInput.prompt }];
     tree.writer.create(
       call.call_id,
       {
@@ -63,70 +63,76 @@ export async function askAgent(
         ...(task.state.info.session_id === undefined
           ? {}
           : { session_id: task.state.info.session_id }),
-        agent: helper.name,
+        agent: subAgent.name,
         model,
-        limits: { ...helper.limits, depth: deepest },
+        limits: { ...subAgent.limits, depth: maxDepth },
         input: content,
       },
       { content },
     );
     task.update(call.id, { child_task_ids: [call.call_id] });
   }
-  if (known === undefined || !hasEnded(known.status))
-    await run.runBelow(tree.writer.task(call.call_id), helper);
-  // The process ends: the child stays as it is in the log, and so does the call.
-  if (tree.isLeft) throwIfStopped(run.signal);
+  if (existingTask === undefined || !hasEnded(existingTask.status))
+    await context.runChild(tree.writer.task(call.call_id), subAgent);
+  // The process is ending: the child and the call stay open in the log.
+  if (tree.isDetached) throwIfStopped(context.signal);
   const child = tree.state.tasks[call.call_id];
-  if (child === undefined || !hasEnded(child.status)) throw new Stopped({ why: "left" });
-  run.activity.set(call.call_id, []);
-  task.usageUpdated(task.state.usage, treeUsage(tree.state, task.taskId));
-  return helpOf(run, call);
+  if (child === undefined || !hasEnded(child.status)) throw new StoppedError({ type: "detached" });
+  context.activity.set(call.call_id, []);
+  task.usageUpdated(task.state.usage, sumTreeUsage(tree.state, task.taskId));
+  return getSubAgentResult(context, call);
 }
 
-/** What has come of a sub-agent that was asked before and cannot be asked any more. Undefined: it was not, or it can be. */
-export function helpOfOneGone(run: CallContext, call: ToolCallItem): Executed | undefined {
-  const { tree, agent } = run;
+/**
+ * Returns the result of a sub-agent that was called earlier and no longer exists, and cancels its task if it has not ended.
+ * Undefined for other calls.
+ */
+export function endRemovedAgentCall(
+  context: CallContext,
+  call: ToolCallItem,
+): CallResult | undefined {
+  const { tree, agent } = context;
   const child = tree.state.tasks[call.call_id];
   if (child === undefined || agent.agents.some(({ name }) => name === child.info.agent))
     return undefined;
   if (!hasEnded(child.status)) {
-    const reason = `there is no agent "${child.info.agent}" any more`;
-    endTask(tree.writer, child.task_id, { is: "canceled", by: "runtime", reason });
+    const reason = `the agent "${child.info.agent}" no longer exists`;
+    endTask(tree.writer, child.task_id, { status: "canceled", by: "runtime", reason });
   }
-  return helpOf(run, call);
+  return getSubAgentResult(context, call);
 }
 
-/** The agents above pay too. Without a price nothing could be counted, so nobody is asked who has none. */
-function costLimitOf({ tree, task }: CallContext, helper: Agent): Limits {
-  const { cost } = helper.limits;
+/** The cost also counts against the limits of the parent agents, so the model of a sub-agent needs a price too. */
+function resolveCostLimit({ tree, task }: CallContext, subAgent: Agent): TaskLimits {
+  const { cost } = subAgent.limits;
   if (cost !== undefined) return { cost };
-  const above = costLimitAbove(tree.state, task.taskId);
-  return above === undefined ? {} : { cost: above };
+  const inheritedLimit = findCostLimit(tree.state, task.taskId);
+  return inheritedLimit === undefined ? {} : { cost: inheritedLimit };
 }
 
-/** What has come of the task of a sub-agent that has ended. */
-export function helpOf({ tree }: CallContext, call: ToolCallItem): Executed {
+/** Returns the result of a sub-agent whose task has ended. */
+export function getSubAgentResult({ tree }: CallContext, call: ToolCallItem): CallResult {
   const child = tree.state.tasks[call.call_id];
   if (child === undefined) return { outcome: "failed", output: "The agent did not start." };
-  const said = lastMessage(child);
+  const lastText = getLastMessageText(child);
   if (child.status === "completed") {
-    const cited = referencePool(child, tree.privateParts).cited(said);
-    return { outcome: "completed", output: undefined, child: { cited, message: said } };
+    const cited = restoreReferencePool(child, tree.privateRecords).findCitedGroups(lastText);
+    return { outcome: "completed", output: undefined, child: { cited, message: lastText } };
   }
-  const outcome = outcomes[child.status] ?? "failed";
-  const why = child.error?.message ?? child.ended?.reason ?? child.status;
-  const rest = said === "" ? "" : ` It had said: ${withoutMarkers(said)}`;
-  const message = `The agent ${child.info.agent} did not finish: ${why}.${rest}`;
-  return { outcome, output: undefined, error: why, child: { cited: [], message } };
+  const outcome = outcomeByStatus[child.status] ?? "failed";
+  const reason = child.error?.message ?? child.ended?.reason ?? child.status;
+  const partialAnswer = lastText === "" ? "" : ` Its last message: ${removeMarkers(lastText)}`;
+  const message = `The agent ${child.info.agent} did not finish: ${reason}.${partialAnswer}`;
+  return { outcome, output: undefined, error: reason, child: { cited: [], message } };
 }
 
-const outcomes: Partial<Record<TaskStatus, Outcome>> = {
+const outcomeByStatus: Partial<Record<TaskStatus, CallOutcome>> = {
   failed: "failed",
   expired: "timeout",
   canceled: "canceled",
 };
 
-function lastMessage(child: TaskState): string {
+function getLastMessageText(child: TaskState): string {
   const message = child.output.findLast((item) => item.type === "message");
   return (
     message?.block_list.map((block) => (block.type === "text" ? block.text : "")).join("") ?? ""

@@ -1,28 +1,29 @@
 import type { Attachment } from "@deltawire/tasks/chats";
 
-/** What an attachment is for a model, whatever its sender calls it. */
-export type SentKind = Attachment["kind"] | "pdf";
+/** The kind under which an attachment is sent to a model; may differ from the kind that the client declared. */
+export type ModelAttachmentKind = Attachment["kind"] | "pdf";
 
-/** By its media type, without parameters; undefined: that says nothing. */
-export function kindOfType(mediaType: string): SentKind | undefined {
+/** Expects a media type without parameters. Returns undefined if the type does not determine the kind. */
+export function kindFromMediaType(mediaType: string): ModelAttachmentKind | undefined {
   if (mediaType === "image/svg+xml") return "file";
   if (mediaType.startsWith("image/")) return "image";
   if (mediaType.startsWith("audio/")) return "audio";
   return mediaType === "application/pdf" ? "pdf" : undefined;
 }
 
-/** For people: that the model gets nothing of it. */
-export function leftOut(what: string, why: string): string {
-  return `The ${what} was left out: ${why}.`;
+/** Returns the notice for an attachment that the model does not receive. */
+export function formatOmittedNotice(subject: string, reason: string): string {
+  return `The ${subject} was not sent: ${reason}.`;
 }
 
-/** For people who want their private values masked: that here nothing is. */
-export function sentAsItIs(what: string, kind: "image" | "audio"): string {
-  return `The ${what} is sent as it is: nothing in a ${nouns[kind]} can be masked.`;
+/** Returns the notice for an attachment that is sent unmasked although private values are masked. */
+export function formatUnmaskedNotice(subject: string, kind: "image" | "audio"): string {
+  return `The ${subject} is sent unmasked: ${pluralNouns[kind]} cannot be masked.`;
 }
 
-export function called({ filename }: Attachment, kind: SentKind): string {
-  return filename === undefined ? nouns[kind] : `${nouns[kind]} "${filename}"`;
+export function describeAttachment({ filename }: Attachment, kind: ModelAttachmentKind): string {
+  return filename === undefined ? kindNouns[kind] : `${kindNouns[kind]} "${filename}"`;
 }
 
-const nouns = { image: "picture", audio: "sound", pdf: "file", file: "file" } as const;
+const kindNouns = { image: "image", audio: "audio file", pdf: "file", file: "file" } as const;
+const pluralNouns = { image: "images", audio: "audio files" } as const;

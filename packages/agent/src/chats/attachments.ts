@@ -1,232 +1,250 @@
-import { bareType, blobPath, type BlobStore, type ContentPart } from "@deltawire/tasks";
+import {
+  assertNever,
+  mediaTypeEssence,
+  blobPath,
+  type BlobStore,
+  type ContentPart,
+} from "@deltawire/tasks";
 import type { Attachment, ContextSnippet, UserVersion } from "@deltawire/tasks/chats";
-import { beginningOf } from "../cuts.ts";
-import { hashOf } from "../calls/long-results.ts";
-import { fileKind } from "../groups/file-kind.ts";
+import { truncateSafely } from "../truncate.ts";
+import { getBlobHash } from "../calls/long-results.ts";
+import { detectFileKind } from "../tool-groups/detect-file-kind.ts";
 import type { Vault } from "../privacy/vault.ts";
-import { unreachable } from "../unreachable.ts";
-import { called, kindOfType, leftOut, sentAsItIs, type SentKind } from "./attachment-notices.ts";
-import type { ModelAbilities } from "../model.ts";
-import { pdfTextOf } from "./pdf-text.ts";
+import {
+  describeAttachment,
+  kindFromMediaType,
+  formatOmittedNotice,
+  formatUnmaskedNotice,
+  type ModelAttachmentKind,
+} from "./attachment-notices.ts";
+import type { ModelCapabilities } from "../model.ts";
+import { extractPdfTextCached } from "./pdf-text.ts";
 
-/** What is private in a chat, for those who put its texts together before they are masked. */
-export type PrivateValues = Pick<Vault, "cutBefore" | "isPrivate">;
+/** Detects private values in text that is masked later. */
+export type PrivateValueDetector = Pick<Vault, "cutBefore" | "isPrivate">;
 
-export interface ForModel {
-  readonly abilities: ModelAbilities;
+export interface MessageRenderOptions {
+  readonly capabilities: ModelCapabilities;
   readonly blobs: BlobStore;
-  /** What can be read is masked later, if given: then nothing that can be read as text goes as a file. */
-  readonly vault?: PrivateValues | undefined;
-  /** When the message was sent, for one whose exact time counts. */
+  /** Set if private values are masked. PDFs are then sent as extracted text, so that they can be masked. */
+  readonly vault?: PrivateValueDetector | undefined;
+  /** A note with the time at which the message was sent. */
   readonly timeNote?: string | undefined;
 }
 
-const longestText = 200_000;
-/** No character has more bytes in UTF-8. */
-const mostBytes = 4;
-const largestMedium = 25 * 1024 * 1024;
+const maxTextLength = 200_000;
+/** Maximum length of a UTF-8 character. */
+const maxBytesPerCharacter = 4;
+const maxMediaBytes = 25 * 1024 * 1024;
 
 /**
- * What a model is told of a user's message: what was put beside the words, each thing in a part of its own, then the words.
- * What the model does not take is converted, or left out with a note in its place and a notice for the user. The same
- * version always gives the same parts.
+ * Renders a user message for a model: each context and attachment as one part, then the text. Unsupported attachments are
+ * converted, or replaced by a note for the model and a notice for the user. The result depends only on the version and
+ * the options.
  */
-export async function messageParts(
+export async function renderMessageParts(
   version: UserVersion,
-  world: ForModel,
+  options: MessageRenderOptions,
 ): Promise<{ parts: ContentPart[]; notices: string[] }> {
   const notices: string[] = [];
-  const parts = version.contexts.map((context) => contextPart(context, world, notices));
+  const parts = version.contexts.map((context) => renderContext(context, options, notices));
   for (const attachment of version.attachments)
-    parts.push(await attachmentPart(attachment, world, notices));
-  for (const text of [version.text, world.timeNote ?? ""])
+    parts.push(await renderAttachment(attachment, options, notices));
+  for (const text of [version.text, options.timeNote ?? ""])
     if (text !== "") parts.push({ type: "text", text });
   return { parts, notices };
 }
 
-function contextPart(
+function renderContext(
   { kind, title, text, url }: ContextSnippet,
-  { vault }: ForModel,
+  { vault }: MessageRenderOptions,
   notices: string[],
 ): ContentPart {
-  const shown = beginningOf(text, longestText, vault);
-  const cut = shown === text ? undefined : firstCharacters;
-  if (cut !== undefined) notices.push(`"${title}" was cut: ${cut} are sent.`);
-  return element("context", { kind, title, url }, shown, cut);
+  const truncated = truncateSafely(text, maxTextLength, vault);
+  const truncation = truncated === text ? undefined : truncationNote;
+  if (truncation !== undefined) notices.push(`"${title}" was truncated: ${truncation} are sent.`);
+  return wrapInTag("context", { kind, title, url }, truncated, truncation);
 }
 
-const firstCharacters = `only the first ${longestText} characters`;
+const truncationNote = `only the first ${maxTextLength} characters`;
 
-/** Something with a name around it that its content cannot leave. */
-function element(
+/** Wraps the content in a tag that the content cannot close. */
+function wrapInTag(
   tag: "context" | "file",
   attributes: Readonly<Record<string, string | undefined>>,
   content: string,
-  cut: string | undefined,
+  truncation: string | undefined,
 ): ContentPart {
-  const named = Object.entries(attributes).flatMap(([name, value]) =>
-    value === undefined ? [] : [` ${name}="${escaped(value)}"`],
+  const attributeTexts = Object.entries(attributes).flatMap(([name, value]) =>
+    value === undefined ? [] : [` ${name}="${escapeAttribute(value)}"`],
   );
-  const note = cut === undefined ? "" : `\n[cut: ${cut}]`;
-  const text = `<${tag}${named.join("")}>\n${content.replace(closingTag, "&lt;")}${note}\n</${tag}>`;
+  const note = truncation === undefined ? "" : `\n[truncated: ${truncation}]`;
+  const text = `<${tag}${attributeTexts.join("")}>\n${content.replace(closingTag, "&lt;")}${note}\n</${tag}>`;
   return { type: "text", text };
 }
 
-function escaped(value: string): string {
-  const words = { "&": "&amp;", '"': "&quot;", "<": "&lt;", ">": "&gt;" } as const;
+function escapeAttribute(value: string): string {
+  const entities = { "&": "&amp;", '"': "&quot;", "<": "&lt;", ">": "&gt;" } as const;
   return value
     .replace(/[\p{Cc}\u2028\u2029]+/gu, " ")
-    .replace(/[&"<>]/g, (character) => words[character as keyof typeof words]);
+    .replace(/[&"<>]/g, (character) => entities[character as keyof typeof entities]);
 }
 
-/** In any case, and with blanks and invisible characters anywhere, as a model may read it. */
+/** Matches regardless of case and with spaces or invisible characters anywhere, because a model may ignore them. */
 const closingTag = (() => {
   const gap = String.raw`[\s\p{Default_Ignorable_Code_Point}]*`;
   const spaced = (name: string): string => name.split("").join(gap);
   return new RegExp(`<(?=${gap}/${gap}(?:${spaced("context")}|${spaced("file")}))`, "giu");
 })();
 
-interface Loaded {
-  /** Absent for what lies elsewhere. */
+interface LoadedAttachment {
+  /** Undefined for attachments that are not in the blob store. */
   readonly bytes?: Uint8Array;
-  /** Without its parameters. */
+  /** Without parameters. */
   readonly mediaType: string;
 }
 
-async function attachmentPart(
+async function renderAttachment(
   attachment: Attachment,
-  world: ForModel,
+  options: MessageRenderOptions,
   notices: string[],
 ): Promise<ContentPart> {
-  const loaded = await load(attachment, world.blobs);
+  const loaded = await loadAttachment(attachment, options.blobs);
   if (loaded === undefined)
-    return omitted(attachment, attachment.kind, "it is not stored any more", notices);
-  const kind = kindOf(attachment, loaded);
-  const refused = (why: string): ContentPart => omitted(attachment, kind, why, notices);
+    return renderOmitted(attachment, attachment.kind, "it is no longer stored", notices);
+  const kind = sniffKind(attachment, loaded);
+  const omit = (reason: string): ContentPart => renderOmitted(attachment, kind, reason, notices);
   switch (kind) {
     case "image":
     case "audio":
-      return mediumPart(attachment, kind, loaded, world, notices);
+      return renderMedia(attachment, kind, loaded, options, notices);
     case "pdf":
-      return pdfPart(attachment, loaded, world, notices);
+      return renderPdf(attachment, loaded, options, notices);
     case "file": {
-      if (loaded.bytes === undefined) return refused("only files that are stored here can be read");
-      const text = textOf(loaded.bytes);
-      if (text === undefined)
-        return refused("it is neither text in UTF-8 nor a picture, a sound or a PDF");
-      const shown = beginningOf(text, longestText, world.vault);
-      const cut = text.length > longestText ? firstCharacters : undefined;
-      return filePart(attachment, shown, cut, notices);
+      if (loaded.bytes === undefined) return omit("only uploaded files can be read");
+      const text = decodeText(loaded.bytes);
+      if (text === undefined) return omit("it is not UTF-8 text, an image, audio or a PDF");
+      const truncated = truncateSafely(text, maxTextLength, options.vault);
+      const truncation = text.length > maxTextLength ? truncationNote : undefined;
+      return renderFile(attachment, truncated, truncation, notices);
     }
     default:
-      return unreachable(kind);
+      return assertNever(kind);
   }
 }
 
-async function load(
+async function loadAttachment(
   { url, media_type }: Attachment,
   blobs: BlobStore,
-): Promise<Loaded | undefined> {
-  const declared = bareType(media_type);
-  if (!url.startsWith(blobPath)) return { mediaType: declared };
-  const blob = await blobs.get(hashOf({ url }));
+): Promise<LoadedAttachment | undefined> {
+  const declaredType = mediaTypeEssence(media_type);
+  if (!url.startsWith(blobPath)) return { mediaType: declaredType };
+  const blob = await blobs.get(getBlobHash({ url }));
   if (blob === undefined) return undefined;
-  return { bytes: blob.bytes, mediaType: declared || bareType(blob.mediaType) };
+  return { bytes: blob.bytes, mediaType: declaredType || mediaTypeEssence(blob.mediaType) };
 }
 
-/** Browsers call files of TypeScript a video and others nothing at all: so their bytes are asked too. */
-function kindOf(attachment: Attachment, { bytes, mediaType }: Loaded): SentKind {
-  const told = kindOfType(mediaType);
-  if (told !== undefined) return told;
+/** Determines the kind by type and content: browsers report TypeScript files as video, and no type for many others. */
+function sniffKind(
+  attachment: Attachment,
+  { bytes, mediaType }: LoadedAttachment,
+): ModelAttachmentKind {
+  const declaredKind = kindFromMediaType(mediaType);
+  if (declaredKind !== undefined) return declaredKind;
   const start = bytes === undefined ? "" : Buffer.from(bytes.subarray(0, 5)).toString("latin1");
   if (start === "%PDF-") return "pdf";
-  if (bytes !== undefined && fileKind(bytes).is === "image") return "image";
+  if (bytes !== undefined && detectFileKind(bytes).type === "image") return "image";
   if (bytes === undefined && /\.pdf$/i.test(attachment.filename ?? "")) return "pdf";
   return attachment.kind;
 }
 
-/** A note in its place. */
-function omitted(
+/** Returns a note for the model and adds a notice for the user. */
+function renderOmitted(
   attachment: Attachment,
-  kind: SentKind,
-  why: string,
+  kind: ModelAttachmentKind,
+  reason: string,
   notices: string[],
 ): ContentPart {
-  const notice = leftOut(called(attachment, kind), why);
+  const notice = formatOmittedNotice(describeAttachment(attachment, kind), reason);
   notices.push(notice);
   return { type: "text", text: `[${notice}]` };
 }
 
-function mediumPart(
+function renderMedia(
   attachment: Attachment,
   kind: "image" | "audio",
-  loaded: Loaded,
-  { abilities, vault }: ForModel,
+  loaded: LoadedAttachment,
+  { capabilities, vault }: MessageRenderOptions,
   notices: string[],
 ): ContentPart {
   const { url } = attachment;
   const size = loaded.bytes?.length ?? attachment.size ?? 0;
   const problem =
     kind === "image"
-      ? imageProblem(loaded, abilities)
-      : audioProblem(attachment, loaded, abilities);
-  const why = problem ?? sizeProblem(size) ?? addressProblem(url, vault);
-  if (why !== undefined) return omitted(attachment, kind, why, notices);
-  if (vault !== undefined) notices.push(sentAsItIs(called(attachment, kind), kind));
+      ? findImageProblem(loaded, capabilities)
+      : findAudioProblem(attachment, loaded, capabilities);
+  const reason = problem ?? findSizeProblem(size) ?? findUrlProblem(url, vault);
+  if (reason !== undefined) return renderOmitted(attachment, kind, reason, notices);
+  if (vault !== undefined)
+    notices.push(formatUnmaskedNotice(describeAttachment(attachment, kind), kind));
   return kind === "image"
     ? { type: "image_url", image_url: { url } }
     : { type: "audio_url", audio_url: { url } };
 }
 
-function sizeProblem(size: number): string | undefined {
-  if (size <= largestMedium) return undefined;
-  return `it has more than ${largestMedium / 1024 / 1024} MB`;
+function findSizeProblem(size: number): string | undefined {
+  if (size <= maxMediaBytes) return undefined;
+  return `it is larger than ${maxMediaBytes / 1024 / 1024} MB`;
 }
 
-/** Masked it would be no address any more. */
-export function addressProblem(url: string, vault: PrivateValues | undefined): string | undefined {
+/** Returns the reason why a URL cannot be sent: it contains a private value, and a masked URL would not work. */
+export function findUrlProblem(
+  url: string,
+  vault: PrivateValueDetector | undefined,
+): string | undefined {
   if (!/^https?:/i.test(url) || vault?.isPrivate(url) !== true) return undefined;
-  return "its address has a private value in it";
+  return "its URL contains a private value";
 }
 
-/** What servers take. One that they refuse would be refused again with every later message. */
-const knownImages = /^image\/(?:png|jpe?g|gif|webp)$/;
+/** The types that servers accept. A rejected image would also make all later requests of the chat fail. */
+const supportedImageTypes = /^image\/(?:png|jpe?g|gif|webp)$/;
 
-export const seesNone = "this model does not see pictures";
+export const noVisionReason = "this model does not support images";
 
-function imageProblem(
-  { bytes, mediaType }: Loaded,
-  { images }: ModelAbilities,
+function findImageProblem(
+  { bytes, mediaType }: LoadedAttachment,
+  { images }: ModelCapabilities,
 ): string | undefined {
-  if (!images) return seesNone;
-  if (mediaType === "" || knownImages.test(mediaType)) return undefined;
-  if (bytes !== undefined && fileKind(bytes).is === "image") return undefined;
-  return `models see PNG, JPEG, GIF and WebP, and not ${mediaType}`;
+  if (!images) return noVisionReason;
+  if (mediaType === "" || supportedImageTypes.test(mediaType)) return undefined;
+  if (bytes !== undefined && detectFileKind(bytes).type === "image") return undefined;
+  return `only PNG, JPEG, GIF and WebP images are supported, got ${mediaType}`;
 }
 
-const knownSounds = /^audio\/(?:mpeg|mp3|(?:x-|vnd\.)?wave?)$/;
+const supportedAudioTypes = /^audio\/(?:mpeg|mp3|(?:x-|vnd\.)?wave?)$/;
 
-function audioProblem(
+function findAudioProblem(
   { url }: Attachment,
-  { bytes, mediaType }: Loaded,
-  { audio, type }: ModelAbilities,
+  { bytes, mediaType }: LoadedAttachment,
+  { audio, type }: ModelCapabilities,
 ): string | undefined {
-  if (!audio) return "this model does not hear";
+  if (!audio) return "this model does not support audio";
   if (bytes === undefined && !url.startsWith("data:"))
-    return "only sounds that are stored here can be sent";
-  if (type === "audio-stt" || mediaType === "" || knownSounds.test(mediaType)) return undefined;
-  return `models hear MP3 and WAV, and not ${mediaType}`;
+    return "only uploaded audio files can be sent";
+  if (type === "audio-stt" || mediaType === "" || supportedAudioTypes.test(mediaType))
+    return undefined;
+  return `only MP3 and WAV audio is supported, got ${mediaType}`;
 }
 
-async function pdfPart(
+async function renderPdf(
   attachment: Attachment,
-  { bytes }: Loaded,
-  { abilities, blobs, vault }: ForModel,
+  { bytes }: LoadedAttachment,
+  { capabilities, vault }: MessageRenderOptions,
   notices: string[],
 ): Promise<ContentPart> {
   const { url, filename } = attachment;
   const size = bytes?.length ?? attachment.size ?? 0;
-  if (abilities.files && vault === undefined && size <= largestMedium)
+  if (capabilities.files && vault === undefined && size <= maxMediaBytes)
     return {
       type: "file_url",
       file_url: { url },
@@ -234,33 +252,39 @@ async function pdfPart(
       media_type: "application/pdf",
     };
   if (bytes === undefined)
-    return omitted(attachment, "pdf", "only files that are stored here can be read", notices);
-  const read = await pdfTextOf(hashOf({ url }), bytes, blobs, vault);
-  if (read.is === "none") return omitted(attachment, "pdf", read.why, notices);
-  const why =
-    vault === undefined ? "as this model does not take it as it is" : "so that it can be masked";
-  notices.push(`Of the ${called(attachment, "pdf")} only the text is sent, ${why}.`);
-  return filePart(attachment, read.text, read.cut, notices);
+    return renderOmitted(attachment, "pdf", "only uploaded files can be read", notices);
+  const extracted = await extractPdfTextCached(getBlobHash({ url }), bytes, vault);
+  if (extracted.type === "none") return renderOmitted(attachment, "pdf", extracted.reason, notices);
+  const reason =
+    vault !== undefined
+      ? "so that it can be masked"
+      : capabilities.files
+        ? "because the file is larger than 25 MB"
+        : "because this model does not accept PDF files";
+  notices.push(`Only the text of the ${describeAttachment(attachment, "pdf")} is sent, ${reason}.`);
+  return renderFile(attachment, extracted.text, extracted.truncation, notices);
 }
 
-function filePart(
+function renderFile(
   attachment: Attachment,
   text: string,
-  cut: string | undefined,
+  truncation: string | undefined,
   notices: string[],
 ): ContentPart {
-  if (cut !== undefined)
-    notices.push(`The ${called(attachment, "file")} was cut: ${cut} are sent.`);
-  return element("file", { name: attachment.filename ?? "file" }, text, cut);
+  if (truncation !== undefined)
+    notices.push(
+      `The ${describeAttachment(attachment, "file")} was truncated: ${truncation} are sent.`,
+    );
+  return wrapInTag("file", { name: attachment.filename ?? "file" }, text, truncation);
 }
 
-/** The beginning of a text, a little longer than is sent of it if it is too long; undefined for what is no text. */
-function textOf(bytes: Uint8Array): string | undefined {
-  if (fileKind(bytes).is !== "text") return undefined;
-  const most = (longestText + 1) * mostBytes;
+/** Decodes at least one character more than is sent, so that truncation is detected. Returns undefined if the bytes are not UTF-8 text. */
+function decodeText(bytes: Uint8Array): string | undefined {
+  if (detectFileKind(bytes).type !== "text") return undefined;
+  const maxBytes = (maxTextLength + 1) * maxBytesPerCharacter;
   try {
     const utf8 = new TextDecoder("utf-8", { fatal: true });
-    const text = utf8.decode(bytes.subarray(0, most), { stream: bytes.length > most });
+    const text = utf8.decode(bytes.subarray(0, maxBytes), { stream: bytes.length > maxBytes });
     return text.includes("\0") ? undefined : text;
   } catch {
     return undefined;

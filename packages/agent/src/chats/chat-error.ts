@@ -1,26 +1,26 @@
-import type { KeptChat, RefusalCode } from "@deltawire/tasks/chats";
+import type { StoredChat, EditRejectionCode } from "@deltawire/tasks/chats";
 
 export type ChatErrorCode =
-  | RefusalCode
-  | "unknown_chat"
-  /** Somebody else has changed it meanwhile. */
+  | EditRejectionCode
+  | "chat_not_found"
+  /** The chat has changed since the revision in the request. */
   | "conflict"
-  /** What is asked for cannot be sent as it is: a model that needs a picture, no model at all. */
+  /** The message cannot be sent, for example because the model needs an image or no model is selected. */
   | "cannot_send"
-  | "unknown_removal"
-  | "bad_import";
+  | "removal_not_found"
+  | "invalid_import";
 
-/** A chat could not be changed or sent, and nothing of it was. */
+/** A chat could not be changed, or a message could not be sent. Nothing was stored. */
 export class ChatError extends Error {
   readonly code: ChatErrorCode;
-  /** Of a conflict: the chat as it is now. */
-  readonly current: KeptChat | undefined;
+  /** For `conflict`: the current chat. */
+  readonly current: StoredChat | undefined;
   readonly param: string | undefined;
 
   constructor(
     code: ChatErrorCode,
     message: string,
-    { current, param }: { current?: KeptChat; param?: string } = {},
+    { current, param }: { current?: StoredChat; param?: string } = {},
   ) {
     super(message);
     this.name = "ChatError";

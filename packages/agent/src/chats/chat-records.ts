@@ -1,145 +1,143 @@
-import { quoted } from "@deltawire/tasks";
-import { applyEdits, summaryOf } from "@deltawire/tasks/chats";
+import { quoteExcerpt } from "@deltawire/tasks";
+import { applyEdits, upgradeChatSettings } from "@deltawire/tasks/chats";
 import type {
   Chat,
-  ChatChange,
   ChatEdit,
   ChatStore,
-  EditedByAll,
-  EditWorld,
-  KeptChat,
-  SaveMore,
+  EditsResult,
+  EditEnvironment,
+  StoredChat,
+  SaveChatOptions,
 } from "@deltawire/tasks/chats";
+import type { ChatChangeFeed } from "./chat-change-feed.ts";
 import { ChatError } from "./chat-error.ts";
-import type { Changed, ChangedByEdits } from "./chat-ports.ts";
-import { checkGrowth } from "./chat-size.ts";
+import type { ChatChangeResult, ChatEditResult } from "./chats-options.ts";
+import { assertGrowthAllowed } from "./chat-size.ts";
 
-/** How often a change is made again because another was first. Each loses to one that succeeded. */
-const mostTries = 20;
+/** Maximum number of attempts for a change that conflicts with others. Each conflict means that another change succeeded. */
+const maxAttempts = 20;
 
-/** Chats in their store, changed one whole edit at a time. */
+/** Reads and changes stored chats. Each change is atomic. */
 export class ChatRecords {
   readonly store: ChatStore;
-  readonly world: EditWorld;
-  readonly #listeners = new Set<(change: ChatChange) => void>();
-  readonly #turns = new Map<string, Promise<unknown>>();
-  readonly #onFailure: (message: string, cause: unknown) => void;
+  readonly environment: EditEnvironment;
+  readonly #changes: Pick<ChatChangeFeed, "announce">;
+  readonly #queues = new Map<string, Promise<unknown>>();
 
   constructor(
     store: ChatStore,
-    world: EditWorld,
-    onFailure: (message: string, cause: unknown) => void,
+    environment: EditEnvironment,
+    changes: Pick<ChatChangeFeed, "announce">,
   ) {
     this.store = store;
-    this.world = world;
-    this.#onFailure = onFailure;
+    this.environment = environment;
+    this.#changes = changes;
   }
 
-  /** Throws where there is no such chat, or where it is deleted and only a living one will do. */
-  async open(chatId: string, { deleted = false } = {}): Promise<KeptChat> {
-    const kept = await this.store.chat(chatId);
-    if (kept === undefined)
-      throw new ChatError("unknown_chat", `there is no chat ${quoted(chatId)}`);
-    if (kept.deleted_at !== undefined && !deleted)
-      throw new ChatError("unknown_chat", `the chat is deleted: restore it first`);
-    return kept;
+  /** Throws a ChatError if the chat does not exist, or if it is deleted and `includeDeleted` is false. */
+  async open(chatId: string, { includeDeleted = false } = {}): Promise<StoredChat> {
+    const stored = upgradeStoredChat(await this.store.getChat(chatId));
+    if (stored === undefined)
+      throw new ChatError("chat_not_found", `unknown chat ${quoteExcerpt(chatId)}`);
+    if (stored.deleted_at !== undefined && !includeDeleted)
+      throw new ChatError("chat_not_found", `the chat is deleted; restore it first`);
+    return stored;
   }
 
   /**
-   * Makes edits, all or none. With a `revision` only if the chat is still the one that the person saw; without it on
-   * whatever it is now.
+   * Applies edits, all or none. Throws `conflict` if `revision` is given and the chat has changed since; without it the edits are
+   * applied to the current chat.
    */
   async edit(
     chatId: string,
-    edits: readonly ChatEdit[] | ((kept: KeptChat) => Promise<readonly ChatEdit[]>),
+    edits: readonly ChatEdit[] | ((stored: StoredChat) => Promise<readonly ChatEdit[]>),
     {
       revision,
-      deleted = false,
-      ...more
-    }: { revision?: number | undefined; deleted?: boolean } & Omit<SaveMore, "removals"> = {},
-  ): Promise<ChangedByEdits> {
-    const make = async (kept: KeptChat) => {
-      const all = typeof edits === "function" ? await edits(kept) : edits;
-      const { removals, ...rest } = this.applied(kept.chat, all);
+      includeDeleted = false,
+      ...saveOptions
+    }: { revision?: number | undefined; includeDeleted?: boolean } & Omit<
+      SaveChatOptions,
+      "removals"
+    > = {},
+  ): Promise<ChatEditResult> {
+    const buildChange = async (stored: StoredChat) => {
+      const editList = typeof edits === "function" ? await edits(stored) : edits;
+      const { removals, ...rest } = this.applyEdits(stored.chat, editList);
       const removal_ids = removals.map(({ removal_id }) => removal_id);
-      return { ...rest, removal_ids, more: { ...more, removals } };
+      return { ...rest, removal_ids, saveOptions: { ...saveOptions, removals } };
     };
-    return this.change(chatId, revision, make, { deleted });
+    return this.change(chatId, revision, buildChange, { includeDeleted });
   }
 
-  /** The same for edits that follow from what the chat is, and may take their time to be made. */
-  async change<Made extends { chat: Chat; more?: SaveMore }>(
+  /** Like `edit`, with a function that builds the changed chat. It is called again if the chat has changed meanwhile. */
+  async change<Change extends { chat: Chat; saveOptions?: SaveChatOptions }>(
     chatId: string,
     revision: number | undefined,
-    make: (kept: KeptChat) => Made | Promise<Made>,
-    which: { deleted?: boolean } = {},
-  ): Promise<Changed & Omit<Made, "chat" | "more">> {
-    const change = async (): Promise<(Changed & Omit<Made, "chat" | "more">) | undefined> => {
-      const before = await this.open(chatId, which);
+    buildChange: (stored: StoredChat) => Change | Promise<Change>,
+    options: { includeDeleted?: boolean } = {},
+  ): Promise<ChatChangeResult & Omit<Change, "chat" | "saveOptions">> {
+    const tryChange = async (): Promise<
+      (ChatChangeResult & Omit<Change, "chat" | "saveOptions">) | undefined
+    > => {
+      const before = await this.open(chatId, options);
       if (revision !== undefined && before.chat.revision !== revision)
-        throw changedMeanwhile(before);
-      const { chat, more, ...rest } = await make(before);
-      await checkGrowth(before.chat, chat, more ?? {}, this.store);
-      const after = await this.store.saveChat(before, chat, more);
+        throw createConflictError(before);
+      const { chat, saveOptions, ...rest } = await buildChange(before);
+      await assertGrowthAllowed(before.chat, chat, saveOptions ?? {}, this.store);
+      const after = await this.store.saveChat(before, chat, saveOptions);
       if (after === "conflict") return undefined;
-      this.tell({ type: "chat.changed", stamp: after.stamp, chat: summaryOf(after) });
+      this.#changes.announce(after.stamp);
       return { before, after, ...rest };
     };
-    const changed = await change();
-    if (changed !== undefined) return changed;
-    return this.#inTurn(chatId, async () => {
-      for (let tries = 1; tries < mostTries; tries += 1) {
-        const made = await change();
-        if (made !== undefined) return made;
+    const result = await tryChange();
+    if (result !== undefined) return result;
+    // One after another, so that retried changes do not conflict with each other.
+    return this.#runExclusive(chatId, async () => {
+      for (let attempt = 1; attempt < maxAttempts; attempt += 1) {
+        const retryResult = await tryChange();
+        if (retryResult !== undefined) return retryResult;
       }
-      throw changedMeanwhile(await this.open(chatId, which));
+      throw createConflictError(await this.open(chatId, options));
     });
   }
 
-  /** What edits make of a chat. Throws what is wrong with the first that is refused. */
-  applied(chat: Chat, edits: readonly ChatEdit[]): Omit<Extract<EditedByAll, { ok: true }>, "ok"> {
-    const edited = applyEdits(chat, edits, this.world);
-    if (!edited.ok) {
-      // Only a person's edits come in numbers.
-      const place = edits.length > 1 ? { param: `edits[${edited.at}]` } : {};
-      throw new ChatError(edited.code, edited.reason, place);
+  /** Applies edits to a chat without storing it. Throws a ChatError if one of them is rejected. */
+  applyEdits(
+    chat: Chat,
+    edits: readonly ChatEdit[],
+  ): Omit<Extract<EditsResult, { ok: true }>, "ok"> {
+    const result = applyEdits(chat, edits, this.environment);
+    if (!result.ok) {
+      // With several edits, which only clients send, the client needs to know which one was rejected.
+      const location = edits.length > 1 ? { param: `edits[${result.index}]` } : {};
+      throw new ChatError(result.code, result.reason, location);
     }
-    const { ok: _ok, ...made } = edited;
-    return made;
+    const { ok: _ok, ...changes } = result;
+    return changes;
   }
 
-  /** Those who have lost once try again one after the other, and do not keep each other from it. */
-  async #inTurn<T>(chatId: string, work: () => Promise<T>): Promise<T> {
-    const before = this.#turns.get(chatId) ?? Promise.resolve();
-    const done = before.then(work, work);
-    this.#turns.set(chatId, done);
+  /** Runs `work` after all earlier work on the same chat has ended. */
+  async #runExclusive<T>(chatId: string, work: () => Promise<T>): Promise<T> {
+    const previous = this.#queues.get(chatId) ?? Promise.resolve();
+    const done = previous.then(work, work);
+    this.#queues.set(chatId, done);
     try {
       return await done;
     } finally {
-      if (this.#turns.get(chatId) === done) this.#turns.delete(chatId);
-    }
-  }
-
-  subscribe(listener: (change: ChatChange) => void): () => void {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
-  }
-
-  tell(change: ChatChange): void {
-    for (const listener of this.#listeners) {
-      try {
-        listener(change);
-      } catch (error) {
-        this.#onFailure("a follower of chats failed", error);
-      }
+      if (this.#queues.get(chatId) === done) this.#queues.delete(chatId);
     }
   }
 }
 
-function changedMeanwhile(current: KeptChat): ChatError {
+function createConflictError(current: StoredChat): ChatError {
   return new ChatError(
     "conflict",
-    `the chat has changed meanwhile: it is at revision ${current.chat.revision}; look at it and try again`,
+    `the chat was changed in the meantime (now at revision ${current.chat.revision}); reload it and try again`,
     { current },
   );
+}
+
+/** Renames settings that an earlier version stored under other names. */
+export function upgradeStoredChat<Stored extends StoredChat | undefined>(stored: Stored): Stored {
+  return stored && { ...stored, chat: upgradeChatSettings(stored.chat) };
 }

@@ -2,346 +2,448 @@ import { randomBytes } from "node:crypto";
 import {
   checkTags,
   checkTitle,
-  newChat,
-  runningAnswers,
-  settingsAfter,
-  summaryOf,
+  createChat,
+  findRunningAnswers,
+  applySettingsPatch,
+  upgradeChatSettings,
 } from "@deltawire/tasks/chats";
 import type {
   Chat,
-  ChatChange,
   ChatSettings,
-  ChatSince,
-  ChatToCreate,
-  EditWorld,
-  KeptChat,
-  PersonEdit,
+  ChatUpdate,
+  NewChatRecord,
+  EditEnvironment,
+  StoredChat,
+  UserEdit,
 } from "@deltawire/tasks/chats";
 import type { Agent } from "../agent.ts";
-import type { Cuts } from "../cuts.ts";
-import { messageOf } from "../event-text.ts";
+import type { TruncationGuard } from "../truncate.ts";
+import { getErrorMessage } from "../event-text.ts";
 import { RuntimeError } from "../runtime-error.ts";
 import type { AgentRequest } from "../task-request.ts";
 import type { Variables } from "../variables/variables.ts";
-import { ChatAgents } from "./chat-agent.ts";
+import { resultPolicies, validateOneOf } from "../validate-definition.ts";
+import { ChatAgents } from "./chat-agents.ts";
+import { ChatChangeFeed, type ChatChangeListener } from "./chat-change-feed.ts";
 import { ChatError } from "./chat-error.ts";
 import {
-  exportedChat,
-  extractedChat,
-  readChats,
-  type Exported,
+  buildChatExport,
+  prepareChatExtract,
+  prepareChatImport,
+  type ChatExport,
   type ExportFormat,
-} from "./chat-files.ts";
-import { ChatNames } from "./chat-names.ts";
-import type { Changed, ChangedByEdits, ChatsOptions, Sent, Stopped } from "./chat-ports.ts";
-import { ChatRecords } from "./chat-records.ts";
-import { changedSettings, mustBeKnown, mustBeSettings } from "./check-chat-settings.ts";
-import { Lifecycle } from "./lifecycle.ts";
-import type { ModelAbilities } from "../model.ts";
-import type { Asking } from "./ask-question.ts";
-import { Sending, type EditRequest, type SendRequest } from "./sending.ts";
+} from "./chat-import-export.ts";
+import { ChatTitler } from "./chat-titler.ts";
+import type {
+  ChatChangeResult,
+  ChatEditResult,
+  ChatsOptions,
+  CreateChatOptions,
+  SendResult,
+  StopResult,
+} from "./chats-options.ts";
+import { ChatRecords, upgradeStoredChat } from "./chat-records.ts";
+import {
+  pickChangedSettings,
+  assertKnownNames,
+  assertChatSettings,
+} from "./check-chat-settings.ts";
+import { AnswerLifecycle } from "./answer-lifecycle.ts";
+import { AnswerSweeper, maxTitlesPerSweep } from "./answer-sweeper.ts";
+import type { ModelCapabilities } from "../model.ts";
+import type { AnswerRequest } from "./start-answer.ts";
+import { ChatActions, type EditRequest, type SendRequest } from "./chat-actions.ts";
 
-/** Before a chat is deleted: what was on its way when that began comes up a moment later. */
-const mostStops = 5;
+/** Maximum number of attempts to stop the answers of a deleted chat: answers that were being started may appear later. */
+const maxStopAttempts = 5;
 
-/** Conversations: kept as trees, sent to models, answered by tasks. */
+/** Manages chats: stores them as trees and starts the tasks that answer their messages. */
 export class Chats {
   readonly #options: Required<ChatsOptions>;
+  readonly #changes: ChatChangeFeed;
   readonly #records: ChatRecords;
-  readonly #lifecycle: Lifecycle;
+  readonly #lifecycle: AnswerLifecycle;
+  readonly #sweeper: AnswerSweeper;
   readonly #agents: ChatAgents;
-  readonly #sending: Sending;
-  readonly #names: ChatNames;
+  readonly #actions: ChatActions;
+  readonly #titler: ChatTitler;
+  #unsubscribeResumed: (() => void) | undefined;
 
   constructor(options: ChatsOptions) {
-    const full = {
-      price: () => undefined,
-      checkNames: async () => undefined,
+    const resolvedOptions = {
+      getMeteredModel: options.getModel,
+      getPrice: () => undefined,
+      bus: undefined,
+      findUnknownName: async () => undefined,
       defaultResponder: async () => ({}),
       skills: [],
+      sweepIntervals: {},
       now: Date.now,
       newId: (prefix: string) => `${prefix}_${randomBytes(12).toString("hex")}`,
       onFailure: () => undefined,
       ...options,
     };
-    this.#options = full;
-    const { store, runtime, model, skills, now, newId, onFailure } = full;
-    const { limits, results = "never", settings, retrySeconds } = full.defaults;
-    const world: EditWorld = { newId, now: () => new Date(now()).toISOString() };
-    this.#records = new ChatRecords(store, world, onFailure);
+    this.#options = resolvedOptions;
+    const { store, runtime, bus, getModel, skills, now, newId, onFailure } = resolvedOptions;
+    const { limits, resultApproval = "never", settings, retrySeconds } = resolvedOptions.defaults;
+    validateOneOf("resultApproval of the chat defaults", resultApproval, resultPolicies);
+    const environment: EditEnvironment = { newId, now: () => new Date(now()).toISOString() };
+    this.#changes = new ChatChangeFeed({ store, bus, onFailure });
+    this.#records = new ChatRecords(store, environment, this.#changes);
     this.#agents = new ChatAgents({
       store,
-      model,
-      abilities: (name) => this.#abilitiesOf(name),
+      getModel,
+      getCapabilities: (name) => this.#getCapabilities(name),
       skills,
       privacy: settings.privacy,
       limits,
       retrySeconds,
-      results,
+      resultApproval,
       now,
     });
-    this.#names = new ChatNames(this.#records, { options: full, agents: this.#agents });
-    this.#lifecycle = new Lifecycle(this.#records, {
-      runtime,
-      onFailure,
-      onFinished: (chatId) => this.#names.begin(chatId),
+    this.#titler = new ChatTitler(this.#records, this.#changes, {
+      options: resolvedOptions,
+      agents: this.#agents,
     });
-    this.#sending = new Sending({
-      options: full,
+    this.#lifecycle = new AnswerLifecycle(this.#records, {
+      runtime,
+      store,
+      onFailure,
+      onFinished: (chatId) => this.#titler.start(chatId),
+    });
+    this.#sweeper = new AnswerSweeper({
+      store,
+      isFollowed: (taskId) => this.#lifecycle.isFollowed(taskId),
+      finish: (answer) => this.#lifecycle.finish(answer),
+      interrupt: (answer) => this.#lifecycle.interrupt(answer),
+      generateTitle: (chatId) => this.#titler.start(chatId),
+      onFailure,
+      intervals: resolvedOptions.sweepIntervals,
+    });
+    this.#actions = new ChatActions({
+      options: resolvedOptions,
       records: this.#records,
       lifecycle: this.#lifecycle,
       agents: this.#agents,
     });
   }
 
-  /** `promised`: the id that it gets; the one that has it already is what was asked for before. The same for the two below. */
   async create(
-    given: { title?: string; settings?: ChatSettings; tags?: readonly string[] } = {},
-    promised?: string,
-  ): Promise<KeptChat> {
-    const [before] = await this.#madeBefore(promised);
-    if (before !== undefined) return before;
-    const { settings = {} } = given;
-    mustBeSettings(settings);
+    input: { title?: string; settings?: ChatSettings; tags?: readonly string[] } = {},
+    { owner = "", reservedId }: CreateChatOptions = {},
+  ): Promise<StoredChat> {
+    const [existing] = await this.#findReserved(reservedId, owner);
+    if (existing !== undefined) return existing;
+    const { settings = {} } = input;
+    assertChatSettings(settings);
     const [problem] = [
-      ...(given.title === undefined ? [] : checkTitle(given.title)),
-      ...checkTags(given.tags ?? []),
+      ...(input.title === undefined ? [] : checkTitle(input.title)),
+      ...checkTags(input.tags ?? []),
     ];
-    if (problem !== undefined) throw new ChatError("bad_value", problem);
-    await mustBeKnown(settings, "settings", this.#options);
-    const chat = newChat({ ...given, settings }, this.#worldOf(promised));
-    return this.#created({ chat });
+    if (problem !== undefined) throw new ChatError("invalid_value", problem);
+    await assertKnownNames(settings, "settings", this.#options);
+    const chat = createChat({ ...input, settings }, this.#createEnvironment(reservedId));
+    const [stored] = await this.#createAll([{ chat, owner }], { owner, reservedId });
+    return stored ?? this.#records.open(chat.chat_id, { includeDeleted: true });
   }
 
-  /** With all that answers which run have said so far. Undefined: there is none. */
-  async open(chatId: string): Promise<KeptChat | undefined> {
-    const kept = await this.#options.store.chat(chatId);
-    return kept && this.#lifecycle.live(kept);
+  /** Returns the chat with the live output of running answers, or undefined if it does not exist. */
+  async open(chatId: string): Promise<StoredChat | undefined> {
+    const stored = upgradeStoredChat(await this.#options.store.getChat(chatId));
+    return stored && this.#lifecycle.withLiveAnswers(stored);
   }
 
-  /** The same as what has changed since it was at a stamp. Undefined: that cannot be told, or there is no such chat. */
-  async openSince(chatId: string, stamp: number): Promise<ChatSince | undefined> {
-    const since = await this.#options.store.chatSince(chatId, stamp);
-    return since && this.#lifecycle.liveSince(since);
+  /** Returns the changes since `stamp`. Undefined if the stamp is too old or the chat does not exist. */
+  async openSince(chatId: string, stamp: number): Promise<ChatUpdate | undefined> {
+    const update = await this.#options.store.getChatUpdate(chatId, stamp);
+    return (
+      update &&
+      this.#lifecycle.withLiveAnswersInUpdate({ ...update, chat: upgradeChatSettings(update.chat) })
+    );
   }
 
   async edit(
     chatId: string,
-    edits: readonly PersonEdit[],
+    edits: readonly UserEdit[],
     revision?: number,
-  ): Promise<ChangedByEdits> {
-    // A title in the making is made with what was masked when it began.
-    if (edits.some(changesMask)) await this.#names.stop(chatId);
-    const checked = async ({ chat }: KeptChat): Promise<readonly PersonEdit[]> => {
-      await this.#checkSettings(chat, edits);
+  ): Promise<ChatEditResult> {
+    // A title is generated with the privacy settings that applied when its generation started.
+    if (edits.some(changesMask)) await this.#titler.stop(chatId);
+    const checkEdits = async ({ chat }: StoredChat): Promise<readonly UserEdit[]> => {
+      await this.#assertSettingsEdits(chat, edits);
       return edits;
     };
-    return this.#live(this.#records.edit(chatId, checked, { revision }));
+    return this.#perform(chatId, () => this.#records.edit(chatId, checkEdits, { revision }));
   }
 
-  /** Puts back what a delete took. */
-  async undo(chatId: string, removalId: string): Promise<Changed> {
-    const removal = await this.#options.store.removal(chatId, removalId);
+  /** Restores what an edit deleted. */
+  async undo(chatId: string, removalId: string): Promise<ChatChangeResult> {
+    const removal = await this.#options.store.getRemoval(chatId, removalId);
     if (removal === undefined)
-      throw new ChatError("unknown_removal", `there is nothing to undo by "${removalId}"`);
+      throw new ChatError("removal_not_found", `unknown removal "${removalId}"`);
     const edits = [{ type: "restore", removal } as const];
-    return this.#live(this.#records.edit(chatId, edits, { restored: removalId }));
+    return this.#withLiveAnswers(this.#records.edit(chatId, edits, { restored: removalId }));
   }
 
-  send(chatId: string, request: SendRequest): Promise<Sent> {
-    return this.#live(this.#sending.send(chatId, request));
+  send(chatId: string, request: SendRequest): Promise<SendResult> {
+    return this.#perform(chatId, () => this.#actions.send(chatId, request));
   }
 
-  rerun(chatId: string, request: Asking & { readonly node_id: string }): Promise<Sent> {
-    return this.#live(this.#sending.rerun(chatId, request));
+  rerun(
+    chatId: string,
+    request: AnswerRequest & { readonly node_id: string },
+  ): Promise<SendResult> {
+    return this.#perform(chatId, () => this.#actions.rerun(chatId, request));
   }
 
-  editMessage(chatId: string, request: EditRequest): Promise<Sent | Changed> {
-    return this.#live(this.#sending.edit(chatId, request));
+  editMessage(chatId: string, request: EditRequest): Promise<SendResult | ChatChangeResult> {
+    return this.#perform(chatId, () => this.#actions.edit(chatId, request));
   }
 
-  continueAnswer(chatId: string, request: Asking & { readonly node_id: string }): Promise<Sent> {
-    return this.#live(this.#sending.continueAnswer(chatId, request));
+  continueAnswer(
+    chatId: string,
+    request: AnswerRequest & { readonly node_id: string },
+  ): Promise<SendResult> {
+    return this.#perform(chatId, () => this.#actions.continueAnswer(chatId, request));
   }
 
-  async stop(chatId: string, which?: { node_id?: string }): Promise<Stopped> {
-    const { stamp } = await this.#records.open(chatId, { deleted: true });
-    const answers = await this.#sending.stop(chatId, which);
-    const since = await this.openSince(chatId, stamp);
-    if (since !== undefined) return { answers, since };
-    throw new ChatError("unknown_chat", "the chat was removed meanwhile");
+  async stop(chatId: string, options?: { node_id?: string }): Promise<StopResult> {
+    const { stamp } = await this.#records.open(chatId, { includeDeleted: true });
+    const answers = await this.#actions.stop(chatId, options);
+    const update = await this.openSince(chatId, stamp);
+    if (update !== undefined) return { answers, update };
+    throw new ChatError("chat_not_found", "the chat was removed in the meantime");
   }
 
-  /** A part of a chat as a chat of its own; the old one stays as it is. */
-  async extract(chatId: string, nodeId: string, promised?: string): Promise<KeptChat> {
-    const [before] = await this.#madeBefore(promised);
-    if (before !== undefined) return before;
-    const { chat } = await this.#records.open(chatId);
-    const world = this.#worldOf(promised);
-    return this.#created(await extractedChat(chat, nodeId, this.#options.store, world));
+  /** Copies a subtree to a new chat of the same owner. The original is not changed. */
+  async extract(
+    chatId: string,
+    nodeId: string,
+    { reservedId }: Pick<CreateChatOptions, "reservedId"> = {},
+  ): Promise<StoredChat> {
+    return this.#lifecycle.performAfterEnds(chatId, async () => {
+      const source = await this.#records.open(chatId);
+      const { owner = "" } = source;
+      const [existing] = await this.#findReserved(reservedId, owner);
+      if (existing !== undefined) return existing;
+      const environment = this.#createEnvironment(reservedId);
+      const record = await prepareChatExtract(source, nodeId, this.#options.store, environment);
+      const [stored] = await this.#createAll([record], { owner, reservedId });
+      return stored ?? this.#records.open(record.chat.chat_id, { includeDeleted: true });
+    });
   }
 
-  /** Until it is restored, or for good. What runs in it is stopped. */
+  /** Deletes a chat, permanently if `forever` is set. Running answers are stopped. */
   async remove(chatId: string, { forever = false } = {}): Promise<void> {
     const { store, now } = this.#options;
-    const { deleted_at } = await this.#records.open(chatId, { deleted: true });
-    // First of all: from here on nothing new begins in it.
+    const { deleted_at } = await this.#records.open(chatId, { includeDeleted: true });
+    // Marked as deleted first, so that no new answer starts.
     if (deleted_at === undefined) await store.setDeleted(chatId, new Date(now()).toISOString());
-    for (let tries = 0; tries < mostStops; tries += 1)
-      if ((await this.#sending.stop(chatId)).length === 0) break;
+    for (let attempt = 0; attempt < maxStopAttempts; attempt += 1)
+      if ((await this.#actions.stop(chatId)).length === 0) break;
     if (forever) {
       await store.removeChat(chatId);
-      this.#agents.forget(chatId);
-      const { head } = await store.chatStamps();
-      return this.#records.tell({ type: "chat.removed", stamp: head, chat_id: chatId });
+      this.#agents.evict(chatId);
+      const { head } = await store.getChatStamps();
+      return this.#changes.announce(head);
     }
-    await this.#tell(chatId);
+    await this.#announceChange(chatId);
   }
 
-  async restore(chatId: string): Promise<KeptChat> {
+  async restore(chatId: string): Promise<StoredChat> {
     await this.#options.store.setDeleted(chatId, null);
-    return this.#tell(chatId);
+    return this.#announceChange(chatId);
   }
 
-  async exportAs(chatId: string, format: ExportFormat): Promise<Exported> {
-    const { chat } = await this.#lifecycle.live(await this.#records.open(chatId));
-    return exportedChat(chat, format, this.#options.store, this.#records.world);
+  async exportAs(chatId: string, format: ExportFormat): Promise<ChatExport> {
+    const stored = await this.#lifecycle.withLiveAnswers(await this.#records.open(chatId));
+    return buildChatExport(stored, format, this.#options.store, this.#records.environment);
   }
 
-  /** All chats of a file, or none of them. */
-  async importFrom(value: unknown, promised?: string): Promise<KeptChat[]> {
-    const before = await this.#madeBefore(promised);
-    if (before.length > 0) return before;
+  /** Imports all chats of a file, or none. */
+  async importFrom(
+    value: unknown,
+    { owner = "", reservedId }: CreateChatOptions = {},
+  ): Promise<StoredChat[]> {
+    const existing = await this.#findReserved(reservedId, owner);
+    if (existing.length > 0) return existing;
     const { store } = this.#options;
-    const chats = await readChats(value, store, this.#worldOf(promised));
-    await store.createChats(chats);
-    const made: KeptChat[] = [];
-    for (const { chat } of chats) made.push(await this.#tell(chat.chat_id));
-    return made;
+    const environment = this.#createEnvironment(reservedId);
+    const chats = await prepareChatImport(value, store, owner, environment);
+    return this.#createAll(chats, { owner, reservedId });
   }
 
-  /** Told of every change, by whomever it was made. The answer ends it. */
-  subscribe(listener: (change: ChatChange) => void): () => void {
-    return this.#records.subscribe(listener);
+  /**
+   * Calls the listener when chats have changed, in this process or another one of a shared store: immediately, or within a few
+   * hundred milliseconds. Returns a function that unsubscribes.
+   */
+  subscribe(listener: ChatChangeListener): () => void {
+    return this.#changes.subscribe(listener);
   }
 
-  /** An agent as the task of a chat has it. Fails where it is not known what would have to be masked. */
-  async dressed(agent: Agent, request: AgentRequest): Promise<Agent> {
+  /** Prepares an agent for a task of a chat. Throws if the chat no longer exists, because its masking settings are then unknown. */
+  async prepareAgent(agent: Agent, request: AgentRequest): Promise<Agent> {
     const { chat_id } = request;
     if (chat_id === undefined) return agent;
-    const kept = await this.#options.store.chat(chat_id);
-    if (kept === undefined)
-      throw new RuntimeError("invalid_agent", "the chat of this task is gone");
+    const stored = upgradeStoredChat(await this.#options.store.getChat(chat_id));
+    if (stored === undefined)
+      throw new RuntimeError("invalid_agent", "the chat of this task no longer exists");
     const isNamed = request.agent !== undefined;
-    return this.#agents.dressed(agent, chat_id, kept.chat.settings, { isNamed });
+    const { owner = "" } = stored;
+    return this.#agents.prepareAgent(agent, chat_id, stored.chat.settings, { isNamed, owner });
   }
 
-  /** Of a session that is a chat whose agent has tools. */
-  variablesOf(sessionId: string): Variables | undefined {
-    return this.#agents.knownVariables(sessionId);
+  /** Returns the variables of a chat with running tasks. Undefined if its agent has no tools. */
+  findVariables(chatId: string): Variables | undefined {
+    return this.#agents.findVariables(chatId);
   }
 
-  /** Where texts of a chat may be cut whose private values are masked. */
-  cutsOf(chatId: string): Cuts | undefined {
-    return this.#agents.knownCuts(chatId);
+  /** Returns the guard that keeps truncation from splitting private values of a chat. Undefined if nothing is masked. */
+  findTruncationGuard(chatId: string): TruncationGuard | undefined {
+    return this.#agents.findTruncationGuard(chatId);
   }
 
-  /** Takes up what an earlier process left: before tasks are taken up, so that nothing of them is missed. */
+  /**
+   * Resumes the answers of earlier processes and, on a shared store, from now on also those of processes that exit. Answers of
+   * live processes are not touched. Call it before tasks are resumed, so that none of their events are missed.
+   */
   async recover(): Promise<void> {
-    await this.#lifecycle.recover(await this.#options.store.runningAnswers());
+    const { store, runtime } = this.#options;
+    if (!store.isShared) {
+      const untitled = await store.claimUntitledChats({ minAgeMs: 0, limit: maxTitlesPerSweep });
+      for (const chatId of untitled) this.#titler.start(chatId);
+      return this.#lifecycle.recover(await store.listRunningAnswers());
+    }
+    this.#unsubscribeResumed ??= runtime.subscribeResumed(({ rootTaskId, request }) => {
+      if (request.chat_id !== undefined)
+        void this.#lifecycle.followResumed(request.chat_id, rootTaskId);
+    });
+    this.#sweeper.start();
   }
 
   async close(): Promise<void> {
-    const named = this.#names.close();
+    this.#unsubscribeResumed?.();
+    this.#changes.close();
+    const titlesClosed = this.#titler.close();
+    await this.#sweeper.close();
     await this.#lifecycle.close();
-    await named;
+    await titlesClosed;
   }
 
-  #worldOf(promised: string | undefined): EditWorld {
-    const { world } = this.#records;
-    return promised === undefined ? world : promisingWorld(world, promised);
+  #createEnvironment(reservedId: string | undefined): EditEnvironment {
+    const { environment } = this.#records;
+    return reservedId === undefined ? environment : withReservedIds(environment, reservedId);
   }
 
-  async #madeBefore(promised: string | undefined): Promise<KeptChat[]> {
-    const made: KeptChat[] = [];
-    if (promised === undefined) return made;
-    for (const chatId of promisedIds(promised)) {
-      const kept = await this.open(chatId);
-      if (kept === undefined) break;
-      made.push(kept);
+  async #findReserved(reservedId: string | undefined, owner: string): Promise<StoredChat[]> {
+    const existing: StoredChat[] = [];
+    if (reservedId === undefined) return existing;
+    for (const chatId of generateReservedIds(reservedId)) {
+      const stored = await this.open(chatId);
+      if (stored === undefined || (stored.owner ?? "") !== owner) break;
+      existing.push(stored);
     }
-    return made;
+    return existing;
   }
 
-  async #created(made: ChatToCreate): Promise<KeptChat> {
-    await this.#options.store.createChats([made]);
-    return this.#tell(made.chat.chat_id);
+  /** Returns the chats of an earlier request if another process has received the same request and was faster. */
+  async #createAll(
+    records: readonly NewChatRecord[],
+    { owner, reservedId }: { owner: string; reservedId: string | undefined },
+  ): Promise<StoredChat[]> {
+    try {
+      await this.#options.store.createChats(records);
+    } catch (error) {
+      const isTaken = error instanceof Error && "code" in error && error.code === "id_taken";
+      const existing = isTaken ? await this.#findReserved(reservedId, owner) : [];
+      if (existing.length === 0) throw error;
+      return existing;
+    }
+    const storedChats: StoredChat[] = [];
+    for (const { chat } of records) storedChats.push(await this.#announceChange(chat.chat_id));
+    return storedChats;
   }
 
-  /** Everybody hears of a chat that was made, deleted or restored. */
-  async #tell(chatId: string): Promise<KeptChat> {
-    const kept = await this.#records.open(chatId, { deleted: true });
-    this.#records.tell({ type: "chat.changed", stamp: kept.stamp, chat: summaryOf(kept) });
-    return kept;
+  /** Announces the change after a chat was created, deleted or restored. */
+  async #announceChange(chatId: string): Promise<StoredChat> {
+    const stored = await this.#records.open(chatId, { includeDeleted: true });
+    this.#changes.announce(stored.stamp);
+    return stored;
   }
 
-  /** What is masked cannot change under an answer that has begun with it. What was there before may be gone by now. */
-  async #checkSettings(chat: Chat, edits: readonly PersonEdit[]): Promise<void> {
+  /**
+   * Throws if the new settings are invalid, or if the masking would change while an answer runs. Only changed names are checked,
+   * because earlier ones may no longer exist.
+   */
+  async #assertSettingsEdits(chat: Chat, edits: readonly UserEdit[]): Promise<void> {
     let { settings } = chat;
     for (const [index, edit] of edits.entries()) {
       if (edit.type !== "settings") continue;
       const path = `edits[${index}].patch`;
-      const after = settingsAfter(settings, edit.patch);
-      mustBeSettings(after, path);
-      if (changesMask(edit) && runningAnswers(chat).length > 0)
+      const after = applySettingsPatch(settings, edit.patch);
+      assertChatSettings(after, path);
+      if (changesMask(edit) && findRunningAnswers(chat).length > 0)
         throw new ChatError(
           "still_running",
-          "an answer is still running: stop it before you change what is masked",
+          "an answer is still running; stop it before changing the privacy settings",
         );
-      await mustBeKnown(changedSettings(settings, after), path, this.#options);
+      await assertKnownNames(pickChangedSettings(settings, after), path, this.#options);
       settings = after;
     }
-    if (edits.some(changesMask) && this.#names.isNaming(chat.chat_id))
+    if (edits.some(changesMask) && this.#titler.isRunning(chat.chat_id))
       throw new ChatError(
         "still_running",
-        "the chat is just being named: change what is masked in a moment",
+        "a title is being generated; change the privacy settings again in a moment",
       );
   }
 
-  /** Whoever shows what has changed shows running answers as far as they have come. */
-  async #live<Made extends Changed>(changing: Promise<Made>): Promise<Made> {
-    const changed = await changing;
-    const after = await this.#lifecycle.live(changed.after);
-    // What was sent before has changed nothing.
-    return { ...changed, after, before: changed.before === changed.after ? after : changed.before };
+  /** Performs an action that running answers may prevent. */
+  #perform<Result extends ChatChangeResult>(
+    chatId: string,
+    action: () => Promise<Result>,
+  ): Promise<Result> {
+    return this.#withLiveAnswers(this.#lifecycle.performAfterEnds(chatId, action));
   }
 
-  /** Of a model that is not known any more nothing is left out: whoever asks it hears of that. */
-  async #abilitiesOf(model: string): Promise<Pick<ModelAbilities, "type" | "tools">> {
+  /** Adds the live output of running answers to the result. */
+  async #withLiveAnswers<Result extends ChatChangeResult>(
+    change: Promise<Result>,
+  ): Promise<Result> {
+    const result = await change;
+    const after = await this.#lifecycle.withLiveAnswers(result.after);
+    // A repeated request changes nothing, so `before` and `after` stay the same object.
+    return { ...result, after, before: result.before === result.after ? after : result.before };
+  }
+
+  /** Assumes a chat model with tools if the model is unknown: the request itself then fails with an error. */
+  async #getCapabilities(model: string): Promise<Pick<ModelCapabilities, "type" | "tools">> {
     try {
-      return (await this.#options.modelFacts(model)).abilities;
+      return (await this.#options.getModelInfo(model)).capabilities;
     } catch (error) {
-      this.#options.onFailure(`what ${model} can do is not known: ${messageOf(error)}`, error);
+      this.#options.onFailure(
+        `the capabilities of ${model} are unknown: ${getErrorMessage(error)}`,
+        error,
+      );
       return { type: "chat", tools: true };
     }
   }
 }
 
-function changesMask(edit: PersonEdit): boolean {
+function changesMask(edit: UserEdit): boolean {
   return edit.type === "settings" && "privacy" in edit.patch;
 }
 
-/** The ids of chats that are made under a promise: whoever asks for them again finds them by these. */
-function* promisedIds(first: string): Generator<string, never> {
+/** Generates the ids for chats created under a reserved id. A repeated request finds the chats by these ids. */
+function* generateReservedIds(first: string): Generator<string, never> {
   yield first;
   for (let number = 2; ; number += 1) yield `${first}_${number}`;
 }
 
-/** Makes chats of the promised ids, in their order; everything else has an id of its own. */
-function promisingWorld(world: EditWorld, first: string): EditWorld {
-  const ids = promisedIds(first);
+/** Uses the reserved ids for chats, in order. Other ids are unaffected. */
+function withReservedIds(environment: EditEnvironment, first: string): EditEnvironment {
+  const ids = generateReservedIds(first);
   return {
-    ...world,
-    newId: (prefix) => (prefix === "chat" ? ids.next().value : world.newId(prefix)),
+    ...environment,
+    newId: (prefix) => (prefix === "chat" ? ids.next().value : environment.newId(prefix)),
   };
 }

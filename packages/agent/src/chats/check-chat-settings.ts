@@ -1,58 +1,65 @@
-import { quoted } from "@deltawire/tasks";
+import { quoteExcerpt } from "@deltawire/tasks";
 import { isDeepStrictEqual } from "node:util";
 import { checkSettings, type ChatSettings, type ModelOptions } from "@deltawire/tasks/chats";
-import { checkPrivacyFields } from "../privacy/check-fields.ts";
+import { checkPrivacyFields } from "../privacy/check-privacy-fields.ts";
 import { ChatError } from "./chat-error.ts";
-import type { ChatsOptions } from "./chat-ports.ts";
-import { checkOptions } from "../options/model-options.ts";
-import { checkTimeZone } from "./system-prompt.ts";
+import type { ChatsOptions } from "./chats-options.ts";
+import { validateModelOptions } from "../options/model-options.ts";
+import { isTimeZone } from "./system-prompt.ts";
 
-/** Throws what is wrong with the settings of a chat, all that a tree of plain data cannot know included. */
-export function mustBeSettings(value: unknown, path = "settings"): asserts value is ChatSettings {
-  const [problem] = settingsProblems(value);
-  if (problem !== undefined) throw badValue(`${path}.${problem}`);
+/** Throws a ChatError if the settings are invalid, including options, privacy fields and time zone. */
+export function assertChatSettings(
+  value: unknown,
+  path = "settings",
+): asserts value is ChatSettings {
+  const [problem] = findSettingsProblems(value);
+  if (problem !== undefined) throw createInvalidValueError(`${path}.${problem}`);
 }
 
-/** Throws what of the settings that are new names something that is not there. */
-export async function mustBeKnown(
+/** Throws a ChatError if the settings name something that does not exist. */
+export async function assertKnownNames(
   settings: ChatSettings,
   path: string,
-  { checkNames }: Pick<Required<ChatsOptions>, "checkNames">,
+  { findUnknownName }: Pick<Required<ChatsOptions>, "findUnknownName">,
 ): Promise<void> {
-  const problem = await checkNames(settings);
-  if (problem !== undefined) throw badValue(`${path}.${problem}`);
+  const problem = await findUnknownName(settings);
+  if (problem !== undefined)
+    throw createInvalidValueError(`${path}.${problem.path}: ${problem.reason}`);
 }
 
-export function changedSettings(before: ChatSettings, after: ChatSettings): ChatSettings {
+/** Returns the settings of `after` that differ from `before`. */
+export function pickChangedSettings(before: ChatSettings, after: ChatSettings): ChatSettings {
   const names = Object.keys(after) as (keyof ChatSettings)[];
-  const changed = names.filter((name) => !isDeepStrictEqual(before[name], after[name]));
-  return Object.fromEntries(changed.map((name) => [name, after[name]]));
+  const changedNames = names.filter((name) => !isDeepStrictEqual(before[name], after[name]));
+  return Object.fromEntries(changedNames.map((name) => [name, after[name]]));
 }
 
-/** Throws what is wrong with the parameters that one request or one message brings along. */
-export function mustBeOptions(options: ModelOptions | undefined): void {
-  const [problem] = options === undefined ? [] : checkOptions(options);
-  if (problem !== undefined) throw badValue(`options.${problem}`);
+/** Throws a ChatError if the model options of a request or message are invalid. */
+export function assertModelOptions(options: ModelOptions | undefined): void {
+  const [problem] = options === undefined ? [] : validateModelOptions(options);
+  if (problem !== undefined) throw createInvalidValueError(`options.${problem}`);
 }
 
-/** A problem that begins with its path. */
-function badValue(problem: string): ChatError {
-  return new ChatError("bad_value", problem, { param: /^[^:\s]*/.exec(problem)?.[0] ?? "" });
+/** `problem` must start with its path. */
+function createInvalidValueError(problem: string): ChatError {
+  return new ChatError("invalid_value", problem, { param: /^[^:\s]*/.exec(problem)?.[0] ?? "" });
 }
 
-function settingsProblems(value: unknown): string[] {
+function findSettingsProblems(value: unknown): string[] {
   const problems = checkSettings(value);
   if (problems.length > 0) return problems;
   const { options, privacy, time_zone } = value as ChatSettings;
   return [
-    ...(options === undefined ? [] : checkOptions(options).map((problem) => `options.${problem}`)),
+    ...(options === undefined
+      ? []
+      : validateModelOptions(options).map((problem) => `options.${problem}`)),
     ...(privacy === undefined
       ? []
       : checkPrivacyFields(privacy.fields).map((problem) => `privacy.fields${problem}`)),
-    ...(time_zone === undefined || checkTimeZone(time_zone)
+    ...(time_zone === undefined || isTimeZone(time_zone)
       ? []
       : [
-          `time_zone: there is no time zone ${quoted(time_zone)}; write a name such as Europe/Berlin`,
+          `time_zone: unknown time zone ${quoteExcerpt(time_zone)}; expected an IANA name such as Europe/Berlin`,
         ]),
   ];
 }

@@ -1,131 +1,137 @@
 import { Worker } from "node:worker_threads";
-import { toWellFormed, type BlobStore } from "@deltawire/tasks";
-import { beginningOf, type Cuts } from "../cuts.ts";
-import type { PdfMessage, PdfOrder } from "./pdf-worker.ts";
+import { toWellFormed } from "@deltawire/tasks";
+import { truncateSafely, type TruncationGuard } from "../truncate.ts";
+import type { PdfWorkerResult, PdfJob } from "./pdf-worker.ts";
 
 export type PdfText =
-  /** `cut`: what of it is here, where that is not all. */
-  { is: "text"; text: string; cut?: string } | { is: "none"; why: string };
+  /** `truncation` describes the included part if the text is incomplete. */
+  { type: "text"; text: string; truncation?: string } | { type: "none"; reason: string };
 
 export interface PdfLimits {
   maxBytes?: number;
   maxPages?: number;
   maxCharacters?: number;
   timeoutMs?: number;
-  /** In bytes, of what it unpacks to. */
-  maxMemory?: number;
+  /** Maximum external memory of the worker thread, in bytes: decompressed content is stored there. */
+  maxExternalMemory?: number;
 }
 
-const usualLimits = {
+const defaultPdfLimits = {
   maxBytes: 50 * 1024 * 1024,
   maxPages: 500,
   maxCharacters: 200_000,
   timeoutMs: 20_000,
-  maxMemory: 512 * 1024 * 1024,
+  maxExternalMemory: 512 * 1024 * 1024,
 } as const satisfies PdfLimits;
 
 const script = import.meta.url.endsWith(".ts") ? "./pdf-worker.ts" : "./pdf-worker.js";
-const outOfTime = "it takes too long to read";
-const outOfMemory = "it takes too much memory to read";
+const timeoutReason = "reading it takes too long";
+const memoryReason = "reading it takes too much memory";
 
-/** What is read beyond what is told: it says where a text may be cut. */
-const beyond = 10_000;
+/** Characters read beyond the limit, so that the text can be truncated at a safe position. */
+const extraCharacters = 10_000;
 
-/** The words of a PDF, page after page, or why there are none. Half a text for want of time is never one. */
-export async function pdfText(bytes: Uint8Array, limits: PdfLimits = {}): Promise<PdfText> {
-  return shortened(await readText(bytes, limits), limits);
+/** Returns the text of a PDF page by page, or the reason why there is none. A timeout never yields partial text. */
+export async function extractPdfText(bytes: Uint8Array, limits: PdfLimits = {}): Promise<PdfText> {
+  return truncatePdfText(await readText(bytes, limits), limits);
 }
 
-function shortened(
-  read: PdfText,
-  { maxCharacters = usualLimits.maxCharacters }: PdfLimits,
-  cuts?: Cuts,
+function truncatePdfText(
+  extracted: PdfText,
+  { maxCharacters = defaultPdfLimits.maxCharacters }: PdfLimits,
+  truncationGuard?: TruncationGuard,
 ): PdfText {
-  if (read.is === "none" || read.text.length <= maxCharacters) return read;
-  const text = beginningOf(read.text, maxCharacters, cuts);
-  return { is: "text", text, cut: `only the first ${maxCharacters} characters` };
+  if (extracted.type === "none" || extracted.text.length <= maxCharacters) return extracted;
+  const text = truncateSafely(extracted.text, maxCharacters, truncationGuard);
+  return { type: "text", text, truncation: `only the first ${maxCharacters} characters` };
 }
 
 async function readText(bytes: Uint8Array, limits: PdfLimits): Promise<PdfText> {
-  const { maxBytes, maxPages, maxCharacters, ...bounds } = { ...usualLimits, ...limits };
+  const { maxBytes, maxPages, maxCharacters, ...bounds } = { ...defaultPdfLimits, ...limits };
   if (bytes.length > maxBytes)
-    return none(`it has more than ${Math.floor(maxBytes / 1024 / 1024)} MB`);
-  const message = await readPdf({ bytes, maxPages, maxCharacters }, bounds);
-  if (message.is === "broken") return none(message.why);
-  const { pages, read } = message;
-  const text = toWellFormed(message.text.slice(0, maxCharacters + beyond));
-  if (text === "") return none("it has no text; perhaps its pages are pictures");
-  if (read < pages) return { is: "text", text, cut: `only the first ${read} of ${pages} pages` };
-  return { is: "text", text };
+    return createNoText(`it is larger than ${Math.floor(maxBytes / 1024 / 1024)} MB`);
+  const message = await runPdfWorker({ bytes, maxPages, maxCharacters }, bounds);
+  if (message.type === "broken") return createNoText(message.reason);
+  const { pages, pagesRead } = message;
+  const text = toWellFormed(message.text.slice(0, maxCharacters + extraCharacters));
+  if (text === "") return createNoText("it contains no text (its pages may be scanned images)");
+  if (pagesRead < pages)
+    return { type: "text", text, truncation: `only the first ${pagesRead} of ${pages} pages` };
+  return { type: "text", text };
 }
 
-function none(why: string): PdfText {
-  return { is: "none", why };
+function createNoText(reason: string): PdfText {
+  return { type: "none", reason };
 }
 
-async function readPdf(
-  order: PdfOrder,
-  { timeoutMs, maxMemory }: Required<Pick<PdfLimits, "timeoutMs" | "maxMemory">>,
-): Promise<PdfMessage> {
-  // A copy: the thread takes it over, and the store's stays.
-  const bytes = new Uint8Array(order.bytes);
+async function runPdfWorker(
+  job: PdfJob,
+  { timeoutMs, maxExternalMemory }: Required<Pick<PdfLimits, "timeoutMs" | "maxExternalMemory">>,
+): Promise<PdfWorkerResult> {
+  // Copied, because the buffer is transferred to the thread, while the store still uses its own.
+  const bytes = new Uint8Array(job.bytes);
   const worker = new Worker(new URL(script, import.meta.url), {
-    workerData: { ...order, bytes },
+    workerData: { ...job, bytes },
     transferList: [bytes.buffer],
     resourceLimits: { maxOldGenerationSizeMb: 512 },
   });
   let timer: NodeJS.Timeout | undefined;
-  let watch: NodeJS.Timeout | undefined;
+  let memoryTimer: NodeJS.Timeout | undefined;
   try {
-    return await new Promise<PdfMessage>((resolve) => {
-      const broken = (why: string) => (): void => resolve({ is: "broken", why });
-      timer = setTimeout(broken(outOfTime), timeoutMs);
-      watch = setInterval(() => {
-        void unpackedBytes(worker).then((bytes) => bytes > maxMemory && broken(outOfMemory)());
+    return await new Promise<PdfWorkerResult>((resolve) => {
+      const resolveBroken = (reason: string) => (): void => resolve({ type: "broken", reason });
+      timer = setTimeout(resolveBroken(timeoutReason), timeoutMs);
+      memoryTimer = setInterval(() => {
+        void getExternalMemory(worker).then(
+          (bytes) => bytes > maxExternalMemory && resolveBroken(memoryReason)(),
+        );
       }, 100);
       worker.on("message", resolve);
-      worker.on("error", broken("it could not be read"));
-      worker.on("exit", broken("it could not be read"));
+      worker.on("error", resolveBroken("it could not be read"));
+      worker.on("exit", resolveBroken("it could not be read"));
     });
   } finally {
     clearTimeout(timer);
-    clearInterval(watch);
+    clearInterval(memoryTimer);
     await worker.terminate();
   }
 }
 
-/** `resourceLimits` leave them out: of a file of 1 MB they can be 1 GB. */
-async function unpackedBytes(worker: Worker): Promise<number> {
+/** `resourceLimits` do not include external memory, which can be 1 GB for a file of 1 MB. */
+async function getExternalMemory(worker: Worker): Promise<number> {
   try {
     return (await worker.getHeapStatistics()).external_memory;
   } catch {
-    return 0; // it has ended
+    return 0; // the worker has exited
   }
 }
 
-/** By store and hash. A chat sends its files again with every message. */
-const known = new WeakMap<BlobStore, Map<string, Promise<PdfText>>>();
-const mostKnown = 32;
+/**
+ * By blob hash, for all owners: only callers that can read a file request its text. Cached, because a chat's files are rendered for
+ * every message.
+ */
+const textCache = new Map<string, Promise<PdfText>>();
+const maxCachedTexts = 32;
 
-/** The same, read once for the same blob, and cut as each chat needs it. */
-export async function pdfTextOf(
+/** Like `extractPdfText`, but caches the text by blob, and truncates it with the given guard. */
+export async function extractPdfTextCached(
   hash: string,
   bytes: Uint8Array,
-  blobs: BlobStore,
-  cuts?: Cuts,
+  truncationGuard?: TruncationGuard,
 ): Promise<PdfText> {
-  const texts = known.get(blobs) ?? new Map<string, Promise<PdfText>>();
-  known.set(blobs, texts);
-  const reading = texts.get(hash) ?? readText(bytes, {});
-  // Those used last stand last.
-  texts.delete(hash);
-  texts.set(hash, reading);
-  for (const oldest of texts.keys()) {
-    if (texts.size <= mostKnown) break;
-    texts.delete(oldest);
+  const pendingText = textCache.get(hash) ?? readText(bytes, {});
+  // Most recently used last.
+  textCache.delete(hash);
+  textCache.set(hash, pendingText);
+  for (const oldest of textCache.keys()) {
+    if (textCache.size <= maxCachedTexts) break;
+    textCache.delete(oldest);
   }
-  const text = await reading;
-  // On a machine that has less to do it may be read in time.
-  if (text.is === "none" && text.why === outOfTime) texts.delete(hash);
-  return shortened(text, {}, cuts);
+  const text = await pendingText.catch((error: unknown) => {
+    textCache.delete(hash);
+    throw error;
+  });
+  // A timeout is not cached: a later attempt may succeed when the machine is less busy.
+  if (text.type === "none" && text.reason === timeoutReason) textCache.delete(hash);
+  return truncatePdfText(text, {}, truncationGuard);
 }

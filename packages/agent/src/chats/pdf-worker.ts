@@ -1,53 +1,56 @@
 import { parentPort, workerData } from "node:worker_threads";
 import { getDocumentProxy } from "unpdf";
 
-/* Reads a PDF on a thread of its own, which can be ended in the middle of a file that was made to be endless. */
+/* Reads a PDF in a worker thread, which can be terminated if a malicious file takes forever. */
 
-export interface PdfOrder {
+export interface PdfJob {
   bytes: Uint8Array;
   maxPages: number;
   maxCharacters: number;
 }
 
-export type PdfMessage =
-  /** `read`: how many of its pages the text is of. */
-  { is: "text"; text: string; pages: number; read: number } | { is: "broken"; why: string };
+export type PdfWorkerResult =
+  /** `pagesRead` is the number of pages that the text covers. */
+  | { type: "text"; text: string; pages: number; pagesRead: number }
+  | { type: "broken"; reason: string };
 
 const pageBreak = "\n\n";
 
-parentPort?.postMessage(await messageOf(workerData as PdfOrder), []);
+parentPort?.postMessage(await handleJob(workerData as PdfJob), []);
 
-async function messageOf(order: PdfOrder): Promise<PdfMessage> {
+async function handleJob(job: PdfJob): Promise<PdfWorkerResult> {
   try {
-    return await textOf(order);
+    return await extractText(job);
   } catch (error) {
     switch ((error as Error).name) {
       case "PasswordException":
-        return { is: "broken", why: "it needs a password" };
+        return { type: "broken", reason: "it needs a password" };
       case "InvalidPDFException":
-        return { is: "broken", why: "it is no PDF, or broken" };
+        return { type: "broken", reason: "it is not a valid PDF" };
       default:
         throw error;
     }
   }
 }
 
-async function textOf({ bytes, maxPages, maxCharacters }: PdfOrder): Promise<PdfMessage> {
-  // Without verbosity every oddity of a font is a line on standard output.
+async function extractText({ bytes, maxPages, maxCharacters }: PdfJob): Promise<PdfWorkerResult> {
+  // Without this, pdf.js prints a line for every font problem.
   const pdf = await getDocumentProxy(bytes, { verbosity: 0 });
   const texts: string[] = [];
   let length = 0;
-  let read = 0;
-  while (read < Math.min(pdf.numPages, maxPages) && length <= maxCharacters) {
-    read += 1;
-    const page = await pdf.getPage(read);
+  let pagesRead = 0;
+  while (pagesRead < Math.min(pdf.numPages, maxPages) && length <= maxCharacters) {
+    pagesRead += 1;
+    const page = await pdf.getPage(pagesRead);
     const { items } = await page.getTextContent();
-    const pieces = items.map((item) => ("str" in item ? item.str + (item.hasEOL ? "\n" : "") : ""));
-    const text = pieces.join("").trim();
+    const fragments = items.map((item) =>
+      "str" in item ? item.str + (item.hasEOL ? "\n" : "") : "",
+    );
+    const text = fragments.join("").trim();
     page.cleanup();
     if (text === "") continue;
     texts.push(text);
     length += text.length + pageBreak.length;
   }
-  return { is: "text", text: texts.join(pageBreak), pages: pdf.numPages, read };
+  return { type: "text", text: texts.join(pageBreak), pages: pdf.numPages, pagesRead };
 }

@@ -1,50 +1,50 @@
 import { defineTool } from "../define-tool.ts";
 import type { Tool, ToolGroup } from "../tool.ts";
 
-/** How something is done well here, in Markdown. */
+/** Instructions for a kind of work, in Markdown. */
 export interface Skill {
   readonly name: string;
   readonly description: string;
   readonly text: string;
-  /** In which case the model should read it. */
+  /** When the model should read the skill. */
   readonly when?: string;
-  /** It is told in every request, and need not be read. */
+  /** If true, the text is included in every request; otherwise the model reads it on demand. */
   readonly always: boolean;
 }
 
-/** Undefined where there are none. */
-export function skillsGroup(skills: readonly Skill[]): ToolGroup | undefined {
+/** Returns a tool group that lists the skills and lets the model read them, or undefined if there are no skills. */
+export function buildSkillsGroup(skills: readonly Skill[]): ToolGroup | undefined {
   if (skills.length === 0) return undefined;
-  const listed = skills.filter(({ always }) => !always);
+  const listedSkills = skills.filter(({ always }) => !always);
   const rules = skills
     .filter(({ always }) => always)
     .map(({ name, text }) => `# Skill: ${name}\n\n${text.trim()}`);
-  if (listed.length > 0) rules.push(listOf(listed));
+  if (listedSkills.length > 0) rules.push(formatSkillList(listedSkills));
   return {
     name: "skills",
-    description: "Read how something is done well here.",
+    description: "Read instructions for specific kinds of work.",
     rules: rules.join("\n\n"),
-    tools: listed.length > 0 ? [readSkill(listed)] : [],
+    tools: listedSkills.length > 0 ? [createReadSkillTool(listedSkills)] : [],
   };
 }
 
-function listOf(skills: readonly Skill[]): string {
+function formatSkillList(skills: readonly Skill[]): string {
   const lines = skills.map(({ name, description, when = "" }) => {
-    const about = [description, when === "" ? "" : `Use it when: ${when}`];
-    return `- ${[name, ...about.map(inOneLine).filter((text) => text !== "")].join(" - ")}`;
+    const details = [description, when === "" ? "" : `Use it when: ${when}`];
+    return `- ${[name, ...details.map(collapseWhitespace).filter((text) => text !== "")].join(" - ")}`;
   });
-  return `# Skills\n\nBefore you do something that one of these is about, read it with read_skill and follow it:\n\n${lines.join("\n")}`;
+  return `# Skills\n\nBefore you start work that one of these skills covers, read that skill with read_skill and follow it:\n\n${lines.join("\n")}`;
 }
 
-function inOneLine(text: string): string {
+function collapseWhitespace(text: string): string {
   return text.replace(/\s+/g, " ").trim();
 }
 
-function readSkill(skills: readonly Skill[]): Tool {
+function createReadSkillTool(skills: readonly Skill[]): Tool {
   const texts = new Map(skills.map(({ name, text }) => [name, text]));
   return defineTool<{ name: string }>({
     name: "read_skill",
-    description: "Reads one of the skills that are listed.",
+    description: "Reads one of the listed skills.",
     input: {
       type: "object",
       properties: { name: { type: "string", enum: [...texts.keys()] } },

@@ -1,24 +1,29 @@
-import { timeIn } from "../groups/time.ts";
+import { formatTimeInZone } from "../tool-groups/time.ts";
 
-export interface PromptParts {
+export interface SystemPromptParts {
   readonly now: Date;
-  /** An IANA name; the system's zone unless it says otherwise. */
+  /** An IANA name. Default: the time zone of the system. */
   readonly timeZone?: string | undefined;
   /** The user's prompt for the chat. */
   readonly prompt?: string | undefined;
-  /** How the model has to treat placeholders, where privacy is on. */
+  /** How the model should treat placeholders, if private values are masked. */
   readonly privacyRule?: string | undefined;
 }
 
 /**
- * What a model is told before and behind the instructions of its agent. It stays the same from one midnight of the user to
- * the next, byte for byte: a prompt that tells the time is in no server's cache.
+ * Builds the text before and after the instructions of the agent. The date changes only at midnight in the user's time zone: a
+ * prompt that contained the time would never be in a server's cache.
  */
-export function systemPrompt({ now, timeZone, prompt = "", privacyRule = "" }: PromptParts): {
+export function buildSystemPrompt({
+  now,
+  timeZone,
+  prompt = "",
+  privacyRule = "",
+}: SystemPromptParts): {
   preamble: string;
   instructions: string;
 } {
-  const day = timeIn(timeZone, now.getTime()).replace(/T\d\S+/, "");
+  const day = formatTimeInZone(timeZone, now.getTime()).replace(/T\d\S+/, "");
   const texts = [prompt.trim(), privacyRule];
   return {
     preamble: `Today is ${day}.`,
@@ -26,13 +31,13 @@ export function systemPrompt({ now, timeZone, prompt = "", privacyRule = "" }: P
   };
 }
 
-/** For a message whose exact time counts: told with it, so that the prompt before it stays the same. */
-export function timeOfMessage(createdAt: string, timeZone?: string): string {
-  return `[sent on ${timeIn(timeZone, Date.parse(createdAt))}]`;
+/** Formats the note that gives a message its exact time. It is part of the message, so that the system prompt stays the same. */
+export function formatMessageTime(createdAt: string, timeZone?: string): string {
+  return `[sent on ${formatTimeInZone(timeZone, Date.parse(createdAt))}]`;
 }
 
-/** Whether there is such a time zone. Offsets such as +01:00 are none: they know no summer time. */
-export function checkTimeZone(name: string): boolean {
+/** True if the name is a known IANA time zone. Offsets such as +01:00 are not accepted: they have no daylight saving time. */
+export function isTimeZone(name: string): boolean {
   if (!/^[a-z]/i.test(name)) return false;
   try {
     return new Intl.DateTimeFormat("en-US", { timeZone: name }).resolvedOptions().timeZone !== "";

@@ -1,18 +1,21 @@
-import type { LogEntry, TaskLog, TaskTree } from "@deltawire/tasks";
+import type { AppendOptions, LogEntry, TaskLog, TaskTree } from "@deltawire/tasks";
 
 export interface JournalOptions {
   log: TaskLog;
   rootTaskId: string;
-  /** The reduction of all that has been written so far. */
-  state: () => TaskTree;
-  /** A batch is kept; `state` is the reduction up to its end. */
-  onKept: (entries: readonly LogEntry[], state: TaskTree) => void;
-  /** A batch could not be kept; nothing more will be written. */
+  lease?: AppendOptions["lease"];
+  /** Stored with the first batch of a new task. */
+  creation?: AppendOptions["creation"];
+  /** Returns the state after all events written so far. */
+  getState: () => TaskTree;
+  /** Called after a batch was stored, with the state at the end of the batch. */
+  onStored: (entries: readonly LogEntry[], state: TaskTree) => void;
+  /** Called if a batch could not be stored. Nothing more is written after that. */
   onFailed: (error: unknown) => void;
 }
 
-/** What may be lost with the power of the machine, because it is said again when the model is asked again. */
-const fleeting = new Set([
+/** Events that a power failure may lose, because they occur again when the round is repeated. */
+const transientEventTypes = new Set([
   "task.text.delta",
   "task.reasoning_summary_text.delta",
   "task.reasoning_text.delta",
@@ -24,80 +27,87 @@ const fleeting = new Set([
 ]);
 
 /**
- * The way of a task's events into the log: written without waiting, kept in batches, one a turn of the event loop at the
- * most. Nobody hears of an event before it is kept.
+ * Writes the events of a task to its log: synchronously into a queue, then to the store in batches, at most one per turn of the
+ * event loop. Subscribers receive an event only after it is stored.
  */
 export class Journal {
   readonly #options: JournalOptions;
-  #pending: LogEntry[] = [];
-  #replaced: LogEntry[] = [];
-  #durable = false;
-  #written = -1;
-  #kept = -1;
-  #running = false;
+  #pendingEntries: LogEntry[] = [];
+  #replacements: LogEntry[] = [];
+  /** True if a power failure must not lose the queued entries. */
+  #mustBeDurable = false;
+  #writtenHead = -1;
+  #storedHead = -1;
+  #isFlushing = false;
   #failure: { error: unknown } | undefined;
-  #waiting: { number: number; resolve: () => void; reject: (error: unknown) => void }[] = [];
+  #waiters: { number: number; resolve: () => void; reject: (error: unknown) => void }[] = [];
 
   constructor(options: JournalOptions, head: number) {
     this.#options = options;
-    this.#written = head;
-    this.#kept = head;
+    this.#writtenHead = head;
+    this.#storedHead = head;
   }
 
-  /** `instead` takes the place of an earlier entry when this one is kept, and neither happens without the other. */
-  write(entry: LogEntry, instead?: LogEntry): void {
-    if (instead !== undefined) this.#replace(instead);
-    this.#pending.push(entry);
-    this.#durable ||= !fleeting.has(entry.event.type);
-    this.#written = entry.event.sequence_number;
-    if (this.#running || this.#failure !== undefined) return;
-    this.#running = true;
-    setImmediate(() => void this.#keep());
+  /** Queues an entry. `replacement` replaces an earlier entry in the same transaction. */
+  write(entry: LogEntry, replacement?: LogEntry): void {
+    if (replacement !== undefined) this.#addReplacement(replacement);
+    this.#pendingEntries.push(entry);
+    this.#mustBeDurable ||= !transientEventTypes.has(entry.event.type);
+    this.#writtenHead = entry.event.sequence_number;
+    if (this.#isFlushing || this.#failure !== undefined) return;
+    this.#isFlushing = true;
+    setImmediate(() => void this.#flush());
   }
 
-  /** Resolves when all that was written before is kept. */
-  settled(): Promise<void> {
-    if (this.#failure !== undefined) return Promise.reject(asError(this.#failure.error));
-    if (this.#kept >= this.#written) return Promise.resolve();
-    const number = this.#written;
-    return new Promise((resolve, reject) => this.#waiting.push({ number, resolve, reject }));
+  /** Resolves when everything written so far is stored. */
+  whenStored(): Promise<void> {
+    if (this.#failure !== undefined) return Promise.reject(toError(this.#failure.error));
+    if (this.#storedHead >= this.#writtenHead) return Promise.resolve();
+    const number = this.#writtenHead;
+    return new Promise((resolve, reject) => this.#waiters.push({ number, resolve, reject }));
   }
 
-  #replace(instead: LogEntry): void {
-    const { sequence_number: number } = instead.event;
-    const at = this.#pending.findIndex(({ event }) => event.sequence_number === number);
-    // What nobody has heard of yet is never heard.
-    if (at >= 0) this.#pending[at] = instead;
-    else this.#replaced.push(instead);
+  #addReplacement(replacement: LogEntry): void {
+    const { sequence_number: number } = replacement.event;
+    const index = this.#pendingEntries.findIndex(({ event }) => event.sequence_number === number);
+    // The original is still queued, so it is never stored.
+    if (index >= 0) this.#pendingEntries[index] = replacement;
+    else this.#replacements.push(replacement);
   }
 
-  async #keep(): Promise<void> {
-    const { log, rootTaskId, state, onKept, onFailed } = this.#options;
+  async #flush(): Promise<void> {
+    const { log, rootTaskId, lease, getState, onStored, onFailed } = this.#options;
     try {
-      while (this.#pending.length > 0) {
-        const entries = this.#pending;
-        const replaced = this.#replaced;
-        const durable = this.#durable;
-        const now = state();
-        this.#pending = [];
-        this.#replaced = [];
-        this.#durable = false;
-        await log.append(rootTaskId, entries, { durable, replaced });
-        this.#kept = now.head;
-        onKept(entries, now);
-        const met = this.#waiting.filter(({ number }) => number <= this.#kept);
-        this.#waiting = this.#waiting.filter(({ number }) => number > this.#kept);
-        for (const { resolve } of met) resolve();
+      while (this.#pendingEntries.length > 0) {
+        const entries = this.#pendingEntries;
+        const replacements = this.#replacements;
+        const durable = this.#mustBeDurable;
+        const currentState = getState();
+        this.#pendingEntries = [];
+        this.#replacements = [];
+        this.#mustBeDurable = false;
+        const creation = this.#storedHead < 0 ? this.#options.creation : undefined;
+        await log.append(rootTaskId, entries, {
+          durable,
+          replacements,
+          ...(lease === undefined ? {} : { lease }),
+          ...(creation === undefined ? {} : { creation }),
+        });
+        this.#storedHead = currentState.head;
+        onStored(entries, currentState);
+        const storedWaiters = this.#waiters.filter(({ number }) => number <= this.#storedHead);
+        this.#waiters = this.#waiters.filter(({ number }) => number > this.#storedHead);
+        for (const { resolve } of storedWaiters) resolve();
       }
-      this.#running = false;
+      this.#isFlushing = false;
     } catch (error) {
       this.#failure = { error };
-      for (const { reject } of this.#waiting.splice(0)) reject(error);
+      for (const { reject } of this.#waiters.splice(0)) reject(error);
       onFailed(error);
     }
   }
 }
 
-function asError(value: unknown): Error {
+function toError(value: unknown): Error {
   return value instanceof Error ? value : new Error(String(value));
 }

@@ -1,13 +1,13 @@
 import {
   hasEnded,
-  statusAfter,
+  statusFromEventType,
   type Grant,
   type LogEntry,
   type LogRow,
   type TaskLog,
 } from "@deltawire/tasks";
 
-/** A log for as long as the process runs. */
+/** A task log in memory. */
 export class MemoryLog implements TaskLog {
   readonly #rows = new Map<string, LogRow[]>();
   readonly #ended = new Set<string>();
@@ -18,23 +18,23 @@ export class MemoryLog implements TaskLog {
   append(
     rootTaskId: string,
     entries: readonly LogEntry[],
-    { replaced = [] }: { replaced?: readonly LogEntry[] } = {},
+    { replacements = [] }: { replacements?: readonly LogEntry[] } = {},
   ): Promise<void> {
     const rows = this.#rows.get(rootTaskId) ?? [];
     this.#rows.set(rootTaskId, rows);
     for (const entry of entries) {
       const { event } = entry;
-      rows.push(rowOf(entry));
+      rows.push(toLogRow(entry));
       if (event.type === "task.created") this.#roots.set(event.task_id, rootTaskId);
       if (event.type === "task.approval.requested")
         this.#approvals.set(event.approval.approval_id, rootTaskId);
-      if (event.task_id === rootTaskId && hasEnded(statusAfter(event.type)))
+      if (event.task_id === rootTaskId && hasEnded(statusFromEventType(event.type)))
         this.#ended.add(rootTaskId);
     }
-    for (const entry of replaced) {
+    for (const entry of replacements) {
       const { sequence_number: number } = entry.event;
-      const at = rows.findIndex(({ sequence_number }) => sequence_number === number);
-      if (at >= 0) rows[at] = rowOf(entry);
+      const index = rows.findIndex(({ sequence_number }) => sequence_number === number);
+      if (index >= 0) rows[index] = toLogRow(entry);
     }
     return Promise.resolve();
   }
@@ -44,28 +44,33 @@ export class MemoryLog implements TaskLog {
     return Promise.resolve(rows.slice(after + 1, after + 1 + limit));
   }
 
-  unfinished(): Promise<string[]> {
+  listUnfinished(): Promise<string[]> {
     return Promise.resolve([...this.#rows.keys()].filter((id) => !this.#ended.has(id)));
   }
 
-  rootOf(taskId: string): Promise<string | undefined> {
+  findRootTask(taskId: string): Promise<string | undefined> {
     return Promise.resolve(this.#roots.get(taskId));
   }
 
-  rootOfApproval(approvalId: string): Promise<string | undefined> {
+  findRootTaskByApproval(approvalId: string): Promise<string | undefined> {
     return Promise.resolve(this.#approvals.get(approvalId));
   }
 
-  grants(sessionId: string): Promise<Grant[]> {
-    return Promise.resolve([...(this.#grants.get(sessionId) ?? [])]);
+  listGrants(sessionId: string, owner = ""): Promise<Grant[]> {
+    return Promise.resolve([...(this.#grants.get(buildGrantKey(owner, sessionId)) ?? [])]);
   }
 
-  addGrant(sessionId: string, grant: Grant): Promise<void> {
-    this.#grants.set(sessionId, [...(this.#grants.get(sessionId) ?? []), grant]);
+  addGrant(sessionId: string, grant: Grant, owner = ""): Promise<void> {
+    const key = buildGrantKey(owner, sessionId);
+    this.#grants.set(key, [...(this.#grants.get(key) ?? []), grant]);
     return Promise.resolve();
   }
 }
 
-function rowOf({ event: { sequence_number }, json, private: kept }: LogEntry): LogRow {
-  return { sequence_number, json, ...(kept && { private: JSON.stringify(kept) }) };
+function buildGrantKey(owner: string, sessionId: string): string {
+  return JSON.stringify([owner, sessionId]);
+}
+
+function toLogRow({ event: { sequence_number }, json, private: privateData }: LogEntry): LogRow {
+  return { sequence_number, json, ...(privateData && { private: JSON.stringify(privateData) }) };
 }

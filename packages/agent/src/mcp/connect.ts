@@ -1,14 +1,14 @@
-import type { McpServer, McpToolGroup } from "./server.ts";
+import type { McpServerConfig, McpToolGroup } from "./server-config.ts";
 
 /**
- * The tools of an MCP server. One that cannot be reached is warned of and has no tools for now: it is asked again when
- * its tools are next looked at. Tools change when the server says that they do.
+ * Connects to an MCP server and returns its tools as a group. If the server cannot be reached, the group warns and has no
+ * tools; reading `tools` connects again, at most every 10 seconds. The tools are updated when the server announces a change.
  */
-export async function connectMcp(server: McpServer): Promise<McpToolGroup> {
+export async function connectMcp(server: McpServerConfig): Promise<McpToolGroup> {
   if ((server.command === undefined) === (server.url === undefined))
-    throw new TypeError(`the MCP server "${server.name}" needs either a command or a url`);
-  // Protocol and validator take a tenth of a second to load, and most runs have no such server.
-  const { McpGroup } = await import("./group.ts");
+    throw new TypeError(`MCP server "${server.name}" must have exactly one of command and url`);
+  // Imported on demand: protocol and validator take 100 ms to load, and most runs have no MCP server.
+  const { McpGroup } = await import("./mcp-group.ts");
   const group = new McpGroup(server);
   const { signal } = server;
   const close = (): void => void group.close();

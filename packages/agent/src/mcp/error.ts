@@ -1,11 +1,11 @@
 export type McpErrorCode =
-  | "mcp_unreachable" // it cannot be started, or nobody answers
-  | "mcp_ended" // it went away in the middle of a call, which may have been done or not
-  | "mcp_refused" // it has no such tool, or the arguments were no good
-  | "mcp_tool_failed" // the tool says so itself
+  | "mcp_unreachable" // the server cannot be started, or does not answer
+  | "mcp_ended" // the connection was lost during a call, which may or may not have run
+  | "mcp_rejected" // the server rejected the call: unknown tool or invalid arguments
+  | "mcp_tool_failed" // the tool returned an error
   | "mcp_closed"; // the group was closed
 
-/** What is wrong with a server of tools, in words for the model and for the log. */
+/** A failure of an MCP server or tool. The message is shown to the model and logged. */
 export class McpError extends Error {
   readonly code: McpErrorCode;
 

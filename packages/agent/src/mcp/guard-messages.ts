@@ -7,23 +7,23 @@ import {
 } from "@modelcontextprotocol/client";
 import { maxParts, maxTools } from "./limits.ts";
 
-/** What a server may send by itself in a second; more is dropped. */
+/** Notifications and requests that a server may send per `windowMs`; further ones are dropped. */
 const maxNotifications = 1000;
 const maxRequests = 50;
 const windowMs = 1000;
 
 /**
- * Stands between a transport and its client, which must be connected. Bounds lists before the client validates them,
- * drops floods, and delivers a result after the progress that came before it: the client handles notifications a moment
- * later than results, and progress of a call that has ended not at all.
+ * Filters the messages between a transport and its client, which must be connected. Truncates lists before the client
+ * validates them, and drops messages above the rate limits. Delays results, so that progress that was received earlier is
+ * handled first: the client handles notifications later than results, and ignores progress of a call that has ended.
  */
 export function guardMessages(transport: Transport): void {
   const { onmessage } = transport;
   let windowStart = 0;
-  let notifications = 0;
-  let requests = 0;
-  const guarded: Transport["onmessage"] = (message, extra) => {
-    const deliver = (): void => onmessage?.(bounded(message), extra);
+  let notificationCount = 0;
+  let requestCount = 0;
+  const onGuardedMessage: Transport["onmessage"] = (message, extra) => {
+    const deliver = (): void => onmessage?.(truncateLists(message), extra);
     const isNotification = isJSONRPCNotification(message);
     if (!isNotification && !isJSONRPCRequest(message)) {
       queueMicrotask(deliver);
@@ -32,25 +32,29 @@ export function guardMessages(transport: Transport): void {
     const now = performance.now();
     if (now - windowStart > windowMs) {
       windowStart = now;
-      notifications = 0;
-      requests = 0;
+      notificationCount = 0;
+      requestCount = 0;
     }
-    if (isNotification ? (notifications += 1) <= maxNotifications : (requests += 1) <= maxRequests)
+    if (
+      isNotification
+        ? (notificationCount += 1) <= maxNotifications
+        : (requestCount += 1) <= maxRequests
+    )
       deliver();
   };
-  Object.assign(transport, { onmessage: guarded });
+  Object.assign(transport, { onmessage: onGuardedMessage });
 }
 
-function bounded(message: JSONRPCMessage): JSONRPCMessage {
+function truncateLists(message: JSONRPCMessage): JSONRPCMessage {
   if (!isJSONRPCResultResponse(message)) return message;
   const { content, tools } = message.result as { content?: unknown; tools?: unknown };
   if (Array.isArray(content) && content.length > maxParts) {
-    const more = content.length - maxParts;
-    const text = `(${more} more parts were left out: a result has ${maxParts} at the most)`;
+    const omittedCount = content.length - maxParts;
+    const text = `(${omittedCount} more parts omitted; the limit is ${maxParts} parts per result)`;
     const parts = [...(content.slice(0, maxParts) as unknown[]), { type: "text", text }];
     return { ...message, result: { ...message.result, content: parts } };
   }
-  // One more tells that there are more.
+  // One more than the limit, so that the session notices the truncation.
   if (Array.isArray(tools) && tools.length > maxTools)
     return { ...message, result: { ...message.result, tools: tools.slice(0, maxTools + 1) } };
   return message;

@@ -1,45 +1,45 @@
 import { defaultJsonLimits, describeJsonLimit, findExceededJsonLimit } from "@deltawire/wire";
 
-/** Of one message of a server; images come in base64. */
+/** Maximum size of one message from a server. Messages may contain images in base64. */
 export const maxMessageBytes = 16 * 1024 * 1024;
-/** Of a reply that is an error, or that nobody reads. */
+/** Maximum size of a reply that is an error or that the client does not read. Longer ones are truncated. */
 export const maxErrorBytes = 64 * 1024;
-/** Parts of one result. */
+/** Maximum number of parts in one result. */
 export const maxParts = 1000;
-/** Characters of structured content that is shown as data; what is longer is shown as text. */
+/** Maximum length of structured content that is shown as data. Longer content is shown as text. */
 export const maxStructuredLength = 1_000_000;
 export const maxTools = 1000;
 export const maxListPages = 50;
 export const maxNameLength = 256;
 export const maxDescriptionLength = 10_000;
-/** Characters of the JSON of one input schema, and of all of a server. */
+/** Maximum length of the JSON of one input schema, and of all schemas of a server. */
 const maxSchemaLength = 200_000;
 export const maxSchemasLength = 4_000_000;
 const schemaLimits = { maxDepth: 64, maxValues: 20_000 };
 
-/** Says why a message cannot be read, before it is parsed. */
-export function messageProblem(json: string): string | undefined {
-  const exceeded = findExceededJsonLimit(json, defaultJsonLimits);
-  return exceeded && `it sent a message that ${describeJsonLimit(exceeded)}`;
+/** Returns an error message if a message is too complex to be parsed, otherwise undefined. */
+export function findMessageProblem(json: string): string | undefined {
+  const exceededLimit = findExceededJsonLimit(json, defaultJsonLimits);
+  return exceededLimit && `the server sent a message that ${describeJsonLimit(exceededLimit)}`;
 }
 
-/** The problem of a message that is longer than `maxMessageBytes`. */
-export const messageTooLong = `it sent a message of more than ${maxMessageBytes} bytes`;
+/** Error message for a message that is longer than `maxMessageBytes`. */
+export const messageTooLong = `the server sent a message of more than ${maxMessageBytes} bytes`;
 
-/** The problem of a message that cannot be parsed. */
-export const messageNotJson = "it sent a message that is not JSON";
+/** Error message for a message that cannot be parsed. */
+export const messageNotJson = "the server sent a message that is not valid JSON";
 
-/** Says why a schema is too large to be used. */
-export function schemaProblem(json: string): string | undefined {
+/** Returns an error message if a schema is too large to be used, otherwise undefined. */
+export function findSchemaProblem(json: string): string | undefined {
   if (json.length > maxSchemaLength)
-    return `its schema has ${json.length} characters; ${maxSchemaLength} are the most`;
-  const exceeded = findExceededJsonLimit(json, schemaLimits);
-  return exceeded && `its schema ${describeJsonLimit(exceeded, schemaLimits)}`;
+    return `its schema has ${json.length} characters, more than the limit of ${maxSchemaLength}`;
+  const exceededLimit = findExceededJsonLimit(json, schemaLimits);
+  return exceededLimit && `its schema ${describeJsonLimit(exceededLimit, schemaLimits)}`;
 }
 
-/** The first characters of a text, and how many were left out. */
-export function shortened(text: string, length: number): string {
+/** Truncates text to `length` characters and appends how many were omitted. */
+export function truncateWithCount(text: string, length: number): string {
   return text.length <= length
     ? text
-    : `${text.slice(0, length)}… (${text.length - length} characters more)`;
+    : `${text.slice(0, length)}… (${text.length - length} more characters)`;
 }

@@ -1,19 +1,19 @@
 const LF = 10;
-/** Bytes of the beginning and of the end of a line that is too long. */
+/** Size of `head` and `tail` of a line that is too long, in bytes. */
 const excerptBytes = 256;
 
-/** A line with more bytes than the limit: how it begins and how it ends. */
+/** The beginning and the end of a line that exceeds the limit. */
 export interface LongLine {
   readonly head: string;
   readonly tail: string;
 }
 
-/** Cuts bytes into lines. Each byte is looked at once, also where a line comes in thousands of pieces. */
+/** Splits bytes into lines. Reads each byte once, even if a line arrives in thousands of chunks. */
 export class LineReader {
   readonly #maxBytes: number;
   readonly #line = new ByteBuffer();
   #length = 0;
-  /** The beginning of a line that is too long and has not ended. */
+  /** The beginning of a line that is too long and not complete yet. */
   #head: string | undefined;
   #tail = Buffer.alloc(0);
 
@@ -21,36 +21,36 @@ export class LineReader {
     this.#maxBytes = maxBytes;
   }
 
-  /** The lines that end in these bytes; "endless" if one does not end within four times the limit. */
+  /** Returns the lines that end in these bytes, or "endless" if a line exceeds four times the limit. */
   push(bytes: Buffer): (string | LongLine)[] | "endless" {
     const lines: (string | LongLine)[] = [];
-    for (let at = 0; at < bytes.length;) {
-      const end = bytes.indexOf(LF, at);
-      const piece = bytes.subarray(at, end === -1 ? bytes.length : end);
-      this.#length += piece.length;
+    for (let position = 0; position < bytes.length;) {
+      const end = bytes.indexOf(LF, position);
+      const chunk = bytes.subarray(position, end === -1 ? bytes.length : end);
+      this.#length += chunk.length;
       if (this.#length > 4 * this.#maxBytes) return "endless";
-      if (this.#length > this.#maxBytes) this.#skip(piece);
-      else this.#line.append(piece);
+      if (this.#length > this.#maxBytes) this.#skipChunk(chunk);
+      else this.#line.append(chunk);
       if (end === -1) break;
-      lines.push(this.#complete());
-      at = end + 1;
+      lines.push(this.#takeLine());
+      position = end + 1;
     }
     return lines;
   }
 
-  #skip(piece: Buffer): void {
+  #skipChunk(chunk: Buffer): void {
     if (this.#head === undefined) {
-      const stored = this.#line.take();
-      this.#head = Buffer.concat([stored, piece]).subarray(0, excerptBytes).toString("utf8");
-      this.#tail = stored;
+      const lineStart = this.#line.take();
+      this.#head = Buffer.concat([lineStart, chunk]).subarray(0, excerptBytes).toString("utf8");
+      this.#tail = lineStart;
     }
-    // Copies, so that an excerpt does not keep a complete read in memory.
+    // Copied, so that the excerpt does not keep the complete chunk in memory.
     this.#tail = Buffer.from(
-      Buffer.concat([this.#tail.subarray(-excerptBytes), piece]).subarray(-excerptBytes),
+      Buffer.concat([this.#tail.subarray(-excerptBytes), chunk]).subarray(-excerptBytes),
     );
   }
 
-  #complete(): string | LongLine {
+  #takeLine(): string | LongLine {
     const line =
       this.#head === undefined
         ? this.#line.take().toString("utf8").replace(/\r$/, "")
@@ -61,23 +61,23 @@ export class LineReader {
   }
 }
 
-/** Collects bytes in one block of memory: a server may send a long message in millions of pieces of one byte. */
+/** Collects bytes in one block of memory: a server may send a long message in millions of one-byte chunks. */
 export class ByteBuffer {
   #block = Buffer.alloc(0);
   #length = 0;
 
-  append(piece: Uint8Array): void {
-    const length = this.#length + piece.length;
+  append(chunk: Uint8Array): void {
+    const length = this.#length + chunk.length;
     if (length > this.#block.length) {
-      const larger = Buffer.allocUnsafeSlow(Math.max(length, this.#length * 2));
-      larger.set(this.#block.subarray(0, this.#length));
-      this.#block = larger;
+      const newBlock = Buffer.allocUnsafeSlow(Math.max(length, this.#length * 2));
+      newBlock.set(this.#block.subarray(0, this.#length));
+      this.#block = newBlock;
     }
-    this.#block.set(piece, this.#length);
+    this.#block.set(chunk, this.#length);
     this.#length = length;
   }
 
-  /** Returns all bytes and is empty then. */
+  /** Returns all bytes and empties the buffer. */
   take(): Buffer<ArrayBuffer> {
     const bytes = this.#block.subarray(0, this.#length);
     this.#block = Buffer.alloc(0);

@@ -1,10 +1,10 @@
 const intervalMs = 100;
 
-/** Hands on the latest progress of a call, ten times a second at the most: each report is stored and shown. */
+/** Forwards the latest progress of a call at most ten times a second, since each report is stored and shown. */
 export class ProgressThrottle {
   readonly #send: (message: string, fraction?: number) => void;
-  #lastSent = -Infinity;
-  #waiting: [message: string, fraction: number | undefined] | undefined;
+  #lastSentAt = -Infinity;
+  #pending: [message: string, fraction: number | undefined] | undefined;
   #timer: NodeJS.Timeout | undefined;
 
   constructor(send: (message: string, fraction?: number) => void) {
@@ -12,14 +12,14 @@ export class ProgressThrottle {
   }
 
   report(message: string, fraction: number | undefined): void {
-    this.#waiting = [message, fraction];
+    this.#pending = [message, fraction];
     if (this.#timer !== undefined) return;
-    const wait = this.#lastSent + intervalMs - performance.now();
-    if (wait <= 0) this.#flush();
-    else this.#timer = setTimeout(() => this.#flush(), wait);
+    const delayMs = this.#lastSentAt + intervalMs - performance.now();
+    if (delayMs <= 0) this.#flush();
+    else this.#timer = setTimeout(() => this.#flush(), delayMs);
   }
 
-  /** Sends what waits. To be called when the call has ended. */
+  /** Sends the pending report. Must be called when the call has ended. */
   end(): void {
     this.#flush();
   }
@@ -27,10 +27,10 @@ export class ProgressThrottle {
   #flush(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    if (this.#waiting === undefined) return;
-    const [message, fraction] = this.#waiting;
-    this.#waiting = undefined;
-    this.#lastSent = performance.now();
+    if (this.#pending === undefined) return;
+    const [message, fraction] = this.#pending;
+    this.#pending = undefined;
+    this.#lastSentAt = performance.now();
     this.#send(message, fraction);
   }
 }

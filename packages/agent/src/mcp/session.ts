@@ -14,111 +14,116 @@ import {
 } from "@modelcontextprotocol/client";
 import type { JsonObject } from "@deltawire/wire";
 import type { Redact } from "../redaction/redactor.ts";
-import { problemsByJsonSchema, tooComplex } from "../schemas/json-schema.ts";
-import type { McpServer } from "./server.ts";
+import { validateJsonSchema, schemaTooComplex } from "../schemas/validate-json-schema.ts";
+import type { McpServerConfig } from "./server-config.ts";
 import { boundedFetch } from "./bounded-fetch.ts";
 import { McpError } from "./error.ts";
 import { guardMessages } from "./guard-messages.ts";
-import { maxListPages, maxTools, messageNotJson, shortened } from "./limits.ts";
-import { stdioTransport, type StdioTransport } from "./stdio-transport.ts";
+import { maxListPages, maxTools, messageNotJson, truncateWithCount } from "./limits.ts";
+import { createStdioTransport, type StdioTransport } from "./stdio-transport.ts";
 
-export interface SessionListener {
+export interface McpSessionListener {
   onTools(tools: readonly ListedTool[]): void;
   onWarning(message: string): void;
 }
 
-export interface CallOptions {
+export interface McpCallOptions {
   signal: AbortSignal;
   onprogress: ProgressCallback;
-  /** A line of the server's log while this is its only call: the protocol does not say which call a line belongs to. */
+  /** Receives log lines of the server while this is its only call: the protocol does not say which call a line belongs to. */
   onlog: (line: string) => void;
-  /** Whether it does no harm if the call is done twice. */
-  again: boolean;
+  /** True if running the call twice does no harm. */
+  isRepeatable: boolean;
 }
 
-interface Connection {
+interface McpConnection {
   client: Client;
   transport: Transport & Partial<StdioTransport>;
 }
 
-const startMs = 30_000;
-/** Before each try of a call that finds no server. */
-const waitsMs = [0, 300, 1000];
-/** How often a call is made again that cannot have been done, or may be done twice. */
-const mostRepeats = 2;
-/** The library has a limit of its own; whoever runs the tool keeps the time. */
-const longestMs = 2 ** 31 - 1;
-/** What the end of a session may take. */
-const goodbyeMs = 500;
-const quotedLength = 1000;
-/** Of what a server says about a failure. */
-const maxReason = 4000;
-/** How often a server that says that its tools have changed is asked for them. */
-const listAgainMs = 1000;
+const defaultStartTimeoutMs = 30_000;
+/** Delays before the attempts to connect for a call. */
+const connectDelaysMs = [0, 300, 1000];
+/** Maximum retries of a call that cannot have run, or that may run twice. */
+const maxRetries = 2;
+/** Disables the library's own timeout: the runtime enforces the timeout of a tool. */
+const maxTimeoutMs = 2 ** 31 - 1;
+/** Time limit for terminating a session. */
+const terminateTimeoutMs = 500;
+const maxQuotedStderr = 1000;
+/** Maximum length of an error message from a server. */
+const maxReasonLength = 4000;
+/** Minimum interval between two listings of tools after the server announced changes. */
+const relistIntervalMs = 1000;
 
-/** A server and the connection to it, which is made again when it has been lost. */
+/** The connection to an MCP server. Reconnects for the next call after the connection was lost. */
 export class McpSession {
-  readonly #server: McpServer;
+  readonly #server: McpServerConfig;
   readonly #redact: Redact;
-  readonly #listener: SessionListener;
-  #connecting: Promise<Connection> | undefined;
-  /** One that is being made. */
-  #unmade: Connection | undefined;
-  #connection: Connection | undefined;
+  readonly #listener: McpSessionListener;
+  #connecting: Promise<McpConnection> | undefined;
+  /** The connection that is being established. */
+  #pendingConnection: McpConnection | undefined;
+  #connection: McpConnection | undefined;
   #isClosed = false;
-  /** Of the calls under way. */
+  /** Log listeners of the running calls. */
   readonly #logListeners = new Set<(line: string) => void>();
-  /** Every server of today takes the handshake of 2025; one that answers and refuses it may be of the next kind. */
+  /** Current servers accept the handshake of 2025. A server that rejects it may need a newer protocol version. */
   #handshake: "legacy" | "auto" = "legacy";
   instructions: string | undefined;
 
-  constructor(server: McpServer, redact: Redact, listener: SessionListener) {
+  constructor(server: McpServerConfig, redact: Redact, listener: McpSessionListener) {
     this.#server = server;
     this.#redact = redact;
     this.#listener = listener;
   }
 
   async start(): Promise<void> {
-    await this.#connected();
+    await this.#getConnection();
   }
 
   async call(
     tool: ListedTool,
     input: JsonObject,
-    { onlog, ...options }: CallOptions,
+    { onlog, ...options }: McpCallOptions,
   ): Promise<CallToolResult> {
     this.#logListeners.add(onlog);
     try {
-      return await this.#call(tool, input, options);
+      return await this.#callWithRetry(tool, input, options);
     } finally {
       this.#logListeners.delete(onlog);
     }
   }
 
-  async #call(
+  async #callWithRetry(
     tool: ListedTool,
     input: JsonObject,
-    { signal, onprogress, again }: Omit<CallOptions, "onlog">,
+    { signal, onprogress, isRepeatable }: Omit<McpCallOptions, "onlog">,
   ): Promise<CallToolResult> {
-    for (let tried = 0; ; tried += 1) {
-      const connection = await this.#reach(signal);
+    for (let attempt = 0; ; attempt += 1) {
+      const connection = await this.#connectWithRetry(signal);
       try {
         return await connection.client.callTool(
           { name: tool.name, arguments: input },
-          { signal, onprogress, timeout: longestMs, toolDefinition: tool },
+          { signal, onprogress, timeout: maxTimeoutMs, toolDefinition: tool },
         );
       } catch (error) {
         if (signal.aborted) throw error;
         if (error instanceof ProtocolError)
-          throw new McpError("mcp_refused", shortened(this.#redact(error.message), maxReason));
-        const { ended } = connection.transport;
-        const unsent = neverArrived(error);
-        // Other calls may be under way: one that fails alone does not end them.
-        if (ended !== undefined || unsent || isGone(error)) await this.#drop(connection);
-        if (tried < mostRepeats && (unsent || (again && isNetworks(error)))) continue;
+          throw new McpError(
+            "mcp_rejected",
+            truncateWithCount(this.#redact(error.message), maxReasonLength),
+          );
+        const { exitReason } = connection.transport;
+        const wasUndelivered = isUndelivered(error);
+        // Other calls may be running: a failure of one call does not disconnect them.
+        if (exitReason !== undefined || wasUndelivered || isConnectionClosed(error))
+          await this.#disconnect(connection);
+        if (attempt < maxRetries && (wasUndelivered || (isRepeatable && isConnectionReset(error))))
+          continue;
         throw new McpError(
           "mcp_ended",
-          `${this.#named} failed during the call, which may have been done or not: ${this.#why(error, connection)}`,
+          `${this.#label} failed during the call, which may or may not have run: ${this.#describeFailure(error, connection)}`,
         );
       }
     }
@@ -126,75 +131,83 @@ export class McpSession {
 
   async close(): Promise<void> {
     this.#isClosed = true;
-    const connections = [this.#connection, this.#unmade].filter((one) => one !== undefined);
-    await Promise.all(connections.map((one) => this.#drop(one)));
+    const connections = [this.#connection, this.#pendingConnection].filter(
+      (connection) => connection !== undefined,
+    );
+    await Promise.all(connections.map((connection) => this.#disconnect(connection)));
   }
 
-  get #named(): string {
-    return `the MCP server "${this.#server.name}"`;
+  get #label(): string {
+    return `MCP server "${this.#server.name}"`;
   }
 
-  /** The connection, made anew if it is lost: a few times, for a server that is just starting. */
-  async #reach(signal: AbortSignal): Promise<Connection> {
-    let last: unknown;
-    for (const wait of waitsMs) {
-      if (wait > 0) await sleep(wait, undefined, { signal });
+  /** Returns the connection, reconnecting if necessary. Tries a few times, for a server that is just starting. */
+  async #connectWithRetry(signal: AbortSignal): Promise<McpConnection> {
+    let lastError: unknown;
+    for (const delayMs of connectDelaysMs) {
+      if (delayMs > 0) await sleep(delayMs, undefined, { signal });
       try {
-        return await unlessAborted(this.#connected(), signal);
+        return await rejectOnAbort(this.#getConnection(), signal);
       } catch (error) {
         if (signal.aborted || this.#isClosed) throw error;
-        last = error;
+        lastError = error;
       }
     }
-    throw last;
+    throw lastError;
   }
 
-  #connected(): Promise<Connection> {
+  #getConnection(): Promise<McpConnection> {
     if (this.#isClosed)
-      return Promise.reject(new McpError("mcp_closed", `${this.#named} has been closed`));
-    const there = this.#connection;
-    if (there !== undefined && there.transport.ended === undefined) return Promise.resolve(there);
+      return Promise.reject(new McpError("mcp_closed", `${this.#label} is closed`));
+    const current = this.#connection;
+    if (current !== undefined && current.transport.exitReason === undefined)
+      return Promise.resolve(current);
     this.#connecting ??= this.#connect().finally(() => (this.#connecting = undefined));
     return this.#connecting;
   }
 
-  async #connect(): Promise<Connection> {
+  async #connect(): Promise<McpConnection> {
     try {
-      return await this.#connectBy(this.#handshake);
+      return await this.#connectWithMode(this.#handshake);
     } catch (error) {
-      if (!(error instanceof Refused) || this.#handshake === "auto" || this.#isClosed) throw error;
-      const connection = await this.#connectBy("auto");
+      if (
+        !(error instanceof HandshakeRejectedError) ||
+        this.#handshake === "auto" ||
+        this.#isClosed
+      )
+        throw error;
+      const connection = await this.#connectWithMode("auto");
       this.#handshake = "auto";
       return connection;
     }
   }
 
-  async #connectBy(mode: "legacy" | "auto"): Promise<Connection> {
-    const { startTimeoutMs: timeout = startMs, name } = this.#server;
-    const transport = this.#transport();
+  async #connectWithMode(mode: "legacy" | "auto"): Promise<McpConnection> {
+    const { startTimeoutMs: timeout = defaultStartTimeoutMs, name } = this.#server;
+    const transport = this.#createTransport();
     const client = new Client(
       { name: "deltawire", version: "1" },
       {
         versionNegotiation: { mode },
         jsonSchemaValidator: resultValidator,
         listChanged: {
-          tools: { autoRefresh: false, debounceMs: 50, onChanged: () => listAgain() },
+          tools: { autoRefresh: false, debounceMs: 50, onChanged: () => refreshTools() },
         },
       },
     );
     client.setNotificationHandler("notifications/message", ({ params: { level, data } }) => {
-      const [only, ...others] = this.#logListeners;
-      if (level !== "debug" && others.length === 0) only?.(logLine(data));
+      const [listener, ...others] = this.#logListeners;
+      if (level !== "debug" && others.length === 0) listener?.(formatLogData(data));
     });
-    const connection: Connection = { client, transport };
-    const listAgain = oneAtATime(listAgainMs, async () => {
+    const connection: McpConnection = { client, transport };
+    const refreshTools = throttleAsync(relistIntervalMs, async () => {
       try {
-        const tools = await this.#list(client, timeout);
+        const tools = await this.#listTools(client, timeout);
         if (this.#connection === connection) this.#listener.onTools(tools);
       } catch (error) {
         if (this.#connection === connection)
           this.#listener.onWarning(
-            `the tools of "${name}" have changed and cannot be read: ${this.#why(error, connection)}`,
+            `could not read the changed tools of MCP server "${name}": ${this.#describeFailure(error, connection)}`,
           );
       }
     });
@@ -203,169 +216,174 @@ export class McpSession {
         if (this.#connection === connection) this.#connection = undefined;
       },
     });
-    this.#unmade = connection;
+    this.#pendingConnection = connection;
     try {
       await client.connect(transport, { timeout });
       guardMessages(transport);
-      const tools = await this.#list(client, timeout);
+      const tools = await this.#listTools(client, timeout);
       this.instructions = client.getInstructions();
       this.#listener.onTools(tools);
     } catch (error) {
-      const message = `${this.#named} cannot be reached: ${this.#why(error, connection)}`;
-      const refuses = error instanceof ProtocolError || error instanceof SdkHttpError;
-      await this.#drop(connection);
-      throw refuses ? new Refused(message) : new McpError("mcp_unreachable", message);
+      const message = `${this.#label} cannot be reached: ${this.#describeFailure(error, connection)}`;
+      const isRejection = error instanceof ProtocolError || error instanceof SdkHttpError;
+      await this.#disconnect(connection);
+      throw isRejection
+        ? new HandshakeRejectedError(message)
+        : new McpError("mcp_unreachable", message);
     } finally {
-      this.#unmade = undefined;
+      this.#pendingConnection = undefined;
     }
-    if (transport.ended !== undefined)
-      throw new McpError("mcp_unreachable", `${this.#named} has ended: ${transport.ended}`);
+    if (transport.exitReason !== undefined)
+      throw new McpError("mcp_unreachable", `${this.#label} has ended: ${transport.exitReason}`);
     this.#connection = connection;
     return connection;
   }
 
-  /** All tools, up to a number. A list that does not end is cut. */
-  async #list(client: Client, timeout: number): Promise<ListedTool[]> {
+  /** Returns all tools, up to `maxTools` on `maxListPages` pages. */
+  async #listTools(client: Client, timeout: number): Promise<ListedTool[]> {
     if (client.getServerCapabilities()?.tools === undefined) return [];
     const deadline = performance.now() + timeout;
     const tools: ListedTool[] = [];
     let cursor: string | undefined;
     for (let page = 0; page < maxListPages && tools.length <= maxTools; page += 1) {
-      const left = Math.max(1, deadline - performance.now());
+      const remainingMs = Math.max(1, deadline - performance.now());
       const params = cursor === undefined ? {} : { cursor };
-      const listed = await client.request({ method: "tools/list", params }, { timeout: left });
-      tools.push(...listed.tools);
-      cursor = listed.nextCursor;
-      if (cursor === undefined) return this.#cut(tools);
+      const listResult = await client.request(
+        { method: "tools/list", params },
+        { timeout: remainingMs },
+      );
+      tools.push(...listResult.tools);
+      cursor = listResult.nextCursor;
+      if (cursor === undefined) return this.#limitTools(tools);
     }
     if (tools.length <= maxTools)
       this.#listener.onWarning(
-        `${this.#named} lists its tools on more than ${maxListPages} pages; the rest is left out`,
+        `${this.#label} lists its tools on more than ${maxListPages} pages; the other pages are ignored`,
       );
-    return this.#cut(tools);
+    return this.#limitTools(tools);
   }
 
-  #cut(tools: ListedTool[]): ListedTool[] {
+  #limitTools(tools: ListedTool[]): ListedTool[] {
     if (tools.length <= maxTools) return tools;
     this.#listener.onWarning(
-      `${this.#named} has more than ${maxTools} tools; the rest is left out`,
+      `${this.#label} has more than ${maxTools} tools; the others are ignored`,
     );
     return tools.slice(0, maxTools);
   }
 
-  #transport(): Transport & Partial<StdioTransport> {
+  #createTransport(): Transport & Partial<StdioTransport> {
     const { command, args = [], env = {}, cwd, url = "", headers = {} } = this.#server;
-    if (command !== undefined) return stdioTransport({ command, args, env, cwd });
+    if (command !== undefined) return createStdioTransport({ command, args, env, cwd });
     return new StreamableHTTPClientTransport(new URL(url), {
       requestInit: { headers: { ...headers } },
-      // Headers hold keys, and `fetch` itself would take all but a few of them to wherever a redirect leads.
+      // Headers may contain keys, and `fetch` would forward most of them to the target of any redirect.
       redirectPolicy: "same-origin",
       fetch: boundedFetch,
     });
   }
 
-  async #drop({ client, transport }: Connection): Promise<void> {
+  async #disconnect({ client, transport }: McpConnection): Promise<void> {
     if (this.#connection?.client === client) this.#connection = undefined;
-    const farewell =
+    const termination =
       transport instanceof StreamableHTTPClientTransport && this.#isClosed
-        ? Promise.race([transport.terminateSession(), sleep(goodbyeMs)])
+        ? Promise.race([transport.terminateSession(), sleep(terminateTimeoutMs)])
         : undefined;
-    await farewell?.catch(() => undefined);
+    await termination?.catch(() => undefined);
     await client.close().catch(() => undefined);
-    // A client that never got as far as a connection does not close it.
+    // A client that has not connected does not close its transport.
     await transport.close().catch(() => undefined);
   }
 
-  /** What is known of a failure, in a line or a few. */
-  #why(error: unknown, { transport }: Connection): string {
-    // The parser's own message quotes a part of the reply, perhaps a part of a key.
+  /** Describes a failure, with the exit reason and the last stderr output of the program. */
+  #describeFailure(error: unknown, { transport }: McpConnection): string {
+    // The parser's own message quotes the reply, which may contain part of a key.
     const { message } =
       error instanceof SyntaxError ? { message: messageNotJson } : (error as Error);
-    const code = codeOf(error);
-    const how = transport.ended ?? (code === undefined ? message : `${message} (${code})`);
-    // Redacted before it is cut: a cut within a secret would leave the rest of it.
-    const said = this.#redact(transport.said ?? "").trim();
-    const quoted = said === "" ? "" : `; it said: ${said.slice(-quotedLength)}`;
-    return shortened(this.#redact(how), maxReason) + quoted;
+    const code = getCauseCode(error);
+    const reason = transport.exitReason ?? (code === undefined ? message : `${message} (${code})`);
+    // Redacted before it is truncated, because a truncated secret would not be recognized.
+    const stderrTail = this.#redact(transport.stderrTail ?? "").trim();
+    const stderrText = stderrTail === "" ? "" : `; stderr: ${stderrTail.slice(-maxQuotedStderr)}`;
+    return truncateWithCount(this.#redact(reason), maxReasonLength) + stderrText;
   }
 }
 
-/** The checker of our own has a limit of its steps. A result that cannot be checked is taken as it is. */
+/** Replaces the library's validator: this one limits its steps. A result that is too complex to be checked is accepted. */
 const resultValidator = {
   getValidator<T>(schema: unknown): JsonSchemaValidator<T> {
     return (input) => {
-      const problems = problemsByJsonSchema(schema as JsonObject, input);
-      return problems.length === 0 || problems[0] === tooComplex
+      const problems = validateJsonSchema(schema as JsonObject, input);
+      return problems.length === 0 || problems[0] === schemaTooComplex
         ? { valid: true, data: input as T, errorMessage: undefined }
         : { valid: false, data: undefined, errorMessage: problems.join("; ") };
     };
   },
 };
 
-function logLine(data: unknown): string {
+function formatLogData(data: unknown): string {
   if (typeof data === "string") return data;
   const message = (data as { message?: unknown } | null)?.message;
   return typeof message === "string" ? message : (JSON.stringify(data) ?? "");
 }
 
-/** Work that runs once at a time and not more often than in every interval; what is asked for meanwhile is done once. */
-function oneAtATime(intervalMs: number, work: () => Promise<void>): () => void {
+/** Runs `work` at most once per interval and never concurrently. Requests during a run cause one more run. */
+function throttleAsync(intervalMs: number, work: () => Promise<void>): () => void {
   let isBusy = false;
-  let isWanted = false;
+  let isRequested = false;
   const run = async (): Promise<void> => {
     isBusy = true;
     do {
-      isWanted = false;
+      isRequested = false;
       await work();
       await sleep(intervalMs, undefined, { ref: false });
-    } while (isWanted);
+    } while (isRequested);
     isBusy = false;
   };
   return () => {
-    isWanted = true;
+    isRequested = true;
     if (!isBusy) void run();
   };
 }
 
-class Refused extends McpError {
+class HandshakeRejectedError extends McpError {
   constructor(message: string) {
     super("mcp_unreachable", message);
   }
 }
 
-/** A session that the server has forgotten, or a server that no longer reads: nothing can have been done. */
-function neverArrived(error: unknown): boolean {
+/** True if the call cannot have run: the server no longer knows the session, or does not accept connections. */
+function isUndelivered(error: unknown): boolean {
   if (error instanceof SdkHttpError) return error.status === 404;
   if ((error as { code?: string }).code === "EPIPE") return true;
-  return codeOf(error) === "ECONNREFUSED";
+  return getCauseCode(error) === "ECONNREFUSED";
 }
 
-/** A connection that broke, most often one that was kept and that the server had closed. */
-function isNetworks(error: unknown): boolean {
-  const code = codeOf(error);
+/** True if the connection was reset, most often a keep-alive connection that the server had closed. */
+function isConnectionReset(error: unknown): boolean {
+  const code = getCauseCode(error);
   return code === "ECONNRESET" || code === "UND_ERR_SOCKET";
 }
 
-/** Of the cause that `fetch` gives. */
-function codeOf(error: unknown): string | undefined {
+/** Returns the code of the error's `cause`, which `fetch` sets. */
+function getCauseCode(error: unknown): string | undefined {
   return (error as { cause?: { code?: string } }).cause?.code;
 }
 
-function isGone(error: unknown): boolean {
+function isConnectionClosed(error: unknown): boolean {
   if (!(error instanceof SdkError)) return false;
   return error.code === SdkErrorCode.ConnectionClosed || error.code === SdkErrorCode.NotConnected;
 }
 
-async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+async function rejectOnAbort<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   signal.throwIfAborted();
-  let leave: (() => void) | undefined;
+  let onAbort: (() => void) | undefined;
   const aborted = new Promise<never>((_, reject) => {
-    leave = () => reject(signal.reason as Error);
-    signal.addEventListener("abort", leave, { once: true });
+    onAbort = () => reject(signal.reason as Error);
+    signal.addEventListener("abort", onAbort, { once: true });
   });
   try {
     return await Promise.race([work, aborted]);
   } finally {
-    if (leave !== undefined) signal.removeEventListener("abort", leave);
+    if (onAbort !== undefined) signal.removeEventListener("abort", onAbort);
   }
 }

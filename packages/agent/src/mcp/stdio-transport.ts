@@ -6,37 +6,40 @@ import {
   type Transport,
 } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
-import { maxMessageBytes, messageProblem, messageTooLong } from "./limits.ts";
+import { maxMessageBytes, findMessageProblem, messageTooLong } from "./limits.ts";
 import { LineReader, type LongLine } from "./line-reader.ts";
 
-export interface Program {
+export interface StdioProgram {
   command: string;
   args: readonly string[];
   env: Readonly<Record<string, string>>;
   cwd: string | undefined;
 }
 
-/** A transport that can tell how its program ended. */
+/** A transport that reports how its program ended. */
 export interface StdioTransport extends Transport {
-  /** The last that it wrote to its standard error. */
-  readonly said: string;
-  /** How it ended, in words; undefined while it runs. */
-  readonly ended: string | undefined;
+  /** The last output of the program to stderr. */
+  readonly stderrTail: string;
+  /** Describes how the program ended; undefined while it runs. */
+  readonly exitReason: string | undefined;
 }
 
-export function stdioTransport(program: Program): StdioTransport {
-  return process.platform === "win32" ? new WindowsTransport(program) : new GroupTransport(program);
+export function createStdioTransport(program: StdioProgram): StdioTransport {
+  return process.platform === "win32"
+    ? new WindowsTransport(program)
+    : new ProcessGroupTransport(program);
 }
 
-/** What a program may leave unread. */
+/** Maximum number of bytes that the program has not read yet. */
 const maxUnreadBytes = 64 * 1024 * 1024;
-const saidLength = 4096;
-/** How long a program has after its input was closed, and after it was asked to end. */
-const patienceMs = 400;
-const lastWordsMs = 200;
+const maxStderrLength = 4096;
+/** Time for a program to exit after its input was closed, and again after SIGTERM. */
+const exitTimeoutMs = 400;
+/** Time to read the remaining output after the program has exited. */
+const drainTimeoutMs = 200;
 
-/** What a program needs to find its way; everything else of our environment may be secret. */
-const usual = [
+/** Environment variables that programs need. Others may contain secrets, and are not inherited. */
+const inheritedVariables = [
   "PATH",
   "HOME",
   "SHELL",
@@ -49,42 +52,43 @@ const usual = [
   "TZ",
 ];
 
-function environment(env: Readonly<Record<string, string>>): Record<string, string> {
-  const own = Object.entries(process.env).filter(
-    ([name, value]) => (usual.includes(name) || name.startsWith("LC_")) && value !== undefined,
+function buildEnvironment(env: Readonly<Record<string, string>>): Record<string, string> {
+  const inheritedEntries = Object.entries(process.env).filter(
+    ([name, value]) =>
+      (inheritedVariables.includes(name) || name.startsWith("LC_")) && value !== undefined,
   ) as [string, string][];
-  return { ...Object.fromEntries(own), ...env };
+  return { ...Object.fromEntries(inheritedEntries), ...env };
 }
 
-/** Those that still run, for the case that we end without closing them. */
-const running = new Set<number>();
+/** Running programs, which are killed if this process exits without closing them. */
+const runningPids = new Set<number>();
 process.on("exit", () => {
-  for (const pid of running) endGroup(pid, "SIGKILL");
+  for (const pid of runningPids) killProcessGroup(pid, "SIGKILL");
 });
 
-/** A program in a process group of its own, so that what it starts ends with it. */
-class GroupTransport implements StdioTransport {
-  readonly #program: Program;
+/** Runs a program in its own process group, so that its child processes end with it. */
+class ProcessGroupTransport implements StdioTransport {
+  readonly #program: StdioProgram;
   readonly #lines = new LineReader(maxMessageBytes);
-  /** Why we ended it. */
+  /** Why the program was killed. */
   #failure: string | undefined;
   #child: ChildProcessWithoutNullStreams | undefined;
-  #exited: Promise<void> = Promise.resolve();
-  #closed = false;
-  said = "";
-  ended: string | undefined;
+  #exitPromise: Promise<void> = Promise.resolve();
+  #isClosed = false;
+  stderrTail = "";
+  exitReason: string | undefined;
   onclose?: (() => void) | undefined;
   onerror?: ((error: Error) => void) | undefined;
   onmessage?: Transport["onmessage"];
 
-  constructor(program: Program) {
+  constructor(program: StdioProgram) {
     this.#program = program;
   }
 
   start(): Promise<void> {
     const { command, args, env, cwd } = this.#program;
     const child = spawn(command, args, {
-      env: environment(env),
+      env: buildEnvironment(env),
       ...(cwd === undefined ? {} : { cwd }),
       stdio: ["pipe", "pipe", "pipe"],
       detached: true,
@@ -94,32 +98,35 @@ class GroupTransport implements StdioTransport {
     child.stdout.on("data", (bytes: Buffer) => this.#read(bytes));
     child.stderr.setEncoding("utf8");
     child.stderr.on("data", (text: string) => {
-      this.said = (this.said + text).slice(-saidLength);
+      this.stderrTail = (this.stderrTail + text).slice(-maxStderrLength);
     });
     const { pid } = child;
-    this.#exited = new Promise((resolve) => {
+    this.#exitPromise = new Promise((resolve) => {
       child.on("exit", (code, signal) => {
-        this.ended ??= this.#failure;
-        this.ended ??= signal === null ? `it ended with code ${code}` : `it was ended by ${signal}`;
+        this.exitReason ??= this.#failure;
+        this.exitReason ??=
+          signal === null
+            ? `the program exited with code ${code}`
+            : `the program was killed by ${signal}`;
         if (pid !== undefined) {
-          endGroup(pid, "SIGKILL");
-          running.delete(pid);
+          killProcessGroup(pid, "SIGKILL");
+          runningPids.delete(pid);
         }
         resolve();
-        // What it wrote last may still be in the pipes; whoever has left the group may hold them open.
-        setTimeout(() => this.#close(), lastWordsMs).unref();
+        // The pipes may still contain the last output. A child that left the process group may keep them open.
+        setTimeout(() => this.#close(), drainTimeoutMs).unref();
       });
       child.on("close", () => this.#close());
       child.on("error", () => resolve());
     });
     return new Promise((resolve, reject) => {
       child.on("error", (error) => {
-        this.ended ??= error.message;
+        this.exitReason ??= error.message;
         reject(error);
         this.onerror?.(error);
       });
       child.on("spawn", () => {
-        if (pid !== undefined) running.add(pid);
+        if (pid !== undefined) runningPids.add(pid);
         resolve();
       });
     });
@@ -127,11 +134,11 @@ class GroupTransport implements StdioTransport {
 
   send(message: JSONRPCMessage): Promise<void> {
     const stdin = this.#child?.stdin;
-    if (stdin === undefined || this.ended !== undefined || this.#closed)
+    if (stdin === undefined || this.exitReason !== undefined || this.#isClosed)
       return Promise.reject(Object.assign(new Error("the program has ended"), { code: "EPIPE" }));
     if (stdin.writableLength > maxUnreadBytes) {
-      this.#fail("it does not read what it is sent");
-      return Promise.reject(new Error("it does not read what it is sent"));
+      this.#killForFailure("the program does not read its input");
+      return Promise.reject(new Error("the program does not read its input"));
     }
     return new Promise((resolve, reject) => {
       stdin.write(serializeMessage(message), (error) => {
@@ -144,44 +151,44 @@ class GroupTransport implements StdioTransport {
   async close(): Promise<void> {
     const child = this.#child;
     const pid = child?.pid;
-    if (child !== undefined && pid !== undefined && this.ended === undefined) {
+    if (child !== undefined && pid !== undefined && this.exitReason === undefined) {
       child.stdin.end();
       for (const signal of ["SIGTERM", "SIGKILL"] as const) {
-        if (await this.#hasEnded()) break;
-        endGroup(pid, signal);
+        if (await this.#waitForExit()) break;
+        killProcessGroup(pid, signal);
       }
-      await this.#hasEnded();
+      await this.#waitForExit();
     }
     this.#close();
   }
 
-  async #hasEnded(): Promise<boolean> {
+  async #waitForExit(): Promise<boolean> {
     let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<void>((resolve) => (timer = setTimeout(resolve, patienceMs)));
-    await Promise.race([this.#exited, late]);
+    const timeout = new Promise<void>((resolve) => (timer = setTimeout(resolve, exitTimeoutMs)));
+    await Promise.race([this.#exitPromise, timeout]);
     clearTimeout(timer);
-    return this.ended !== undefined;
+    return this.exitReason !== undefined;
   }
 
   #read(bytes: Buffer): void {
     const lines = this.#lines.push(bytes);
-    if (lines === "endless") return this.#fail(messageTooLong);
+    if (lines === "endless") return this.#killForFailure(messageTooLong);
     for (const line of lines) {
       if (typeof line === "object") {
-        this.#refuse(line, messageTooLong);
+        this.#rejectMessage(line, messageTooLong);
         continue;
       }
       if (line.trim() === "") continue;
-      const problem = messageProblem(line);
+      const problem = findMessageProblem(line);
       if (problem !== undefined) {
-        this.#refuse({ head: line.slice(0, 256), tail: line.slice(-256) }, problem);
+        this.#rejectMessage({ head: line.slice(0, 256), tail: line.slice(-256) }, problem);
         continue;
       }
       let message: JSONRPCMessage;
       try {
         message = deserializeMessage(line);
       } catch (error) {
-        this.onerror?.(error as Error); // a line that is no message: some servers log to standard output
+        this.onerror?.(error as Error); // not a message: some servers log to stdout
         continue;
       }
       this.onmessage?.(message);
@@ -189,26 +196,26 @@ class GroupTransport implements StdioTransport {
     return undefined;
   }
 
-  /** A result that cannot be read fails its own call. Where it is not known which, the program has to end. */
-  #refuse(line: LongLine, problem: string): void {
-    const id = responseId(line);
-    if (id === undefined) return this.#fail(problem);
+  /** Fails the call whose result cannot be read. If that call is unknown, kills the program. */
+  #rejectMessage(line: LongLine, problem: string): void {
+    const id = parseResponseId(line);
+    if (id === undefined) return this.#killForFailure(problem);
     this.onmessage?.({ jsonrpc: "2.0", id, error: { code: -32_603, message: problem } });
   }
 
-  /** Ends a program that does what none may do. */
-  #fail(reason: string): void {
+  /** Kills a program that violates the protocol or a limit. */
+  #killForFailure(reason: string): void {
     if (this.#failure !== undefined) return;
     this.#failure = reason;
     const pid = this.#child?.pid;
     this.#child?.stdout.destroy();
-    if (pid !== undefined) endGroup(pid, "SIGKILL");
+    if (pid !== undefined) killProcessGroup(pid, "SIGKILL");
     this.onerror?.(new Error(reason));
   }
 
   #close(): void {
-    if (this.#closed) return;
-    this.#closed = true;
+    if (this.#isClosed) return;
+    this.#isClosed = true;
     this.#child?.stdout.destroy();
     this.#child?.stderr.destroy();
     this.onclose?.();
@@ -216,30 +223,33 @@ class GroupTransport implements StdioTransport {
 }
 
 /**
- * The id of a response of which only the beginning and the end are known: it stands before the result or behind it. Our
- * ids are numbers.
+ * Returns the id of a response from its beginning or end: servers write the id before or after the result. The ids of our
+ * requests are numbers.
  */
-function responseId({ head, tail }: LongLine): number | undefined {
-  const found =
+function parseResponseId({ head, tail }: LongLine): number | undefined {
+  const match =
     /^\s*\{(?:\s*"jsonrpc"\s*:\s*"2\.0"\s*,)?\s*"id"\s*:\s*(\d{1,15})\s*,/.exec(head) ??
     /"id"\s*:\s*(\d{1,15})\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*$/.exec(tail);
-  return found === null ? undefined : Number(found[1]);
+  return match === null ? undefined : Number(match[1]);
 }
 
-function endGroup(pid: number, signal: NodeJS.Signals): void {
+function killProcessGroup(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(-pid, signal);
   } catch {
-    // It has ended.
+    // It has already exited.
   }
 }
 
-/** There are no process groups there, and only the library knows how to start a `.cmd`. */
+/**
+ * Windows has no process groups, and the library can start `.cmd` files. `exitReason` stays undefined, because the library does
+ * not report how the program ended.
+ */
 class WindowsTransport extends StdioClientTransport implements StdioTransport {
-  said = "";
-  ended: string | undefined;
+  stderrTail = "";
+  exitReason: string | undefined;
 
-  constructor({ command, args, env, cwd }: Program) {
+  constructor({ command, args, env, cwd }: StdioProgram) {
     super({
       command,
       args: [...args],
@@ -249,7 +259,7 @@ class WindowsTransport extends StdioClientTransport implements StdioTransport {
       ...(cwd === undefined ? {} : { cwd }),
     });
     this.stderr?.on("data", (bytes: Buffer) => {
-      this.said = (this.said + bytes.toString("utf8")).slice(-saidLength);
+      this.stderrTail = (this.stderrTail + bytes.toString("utf8")).slice(-maxStderrLength);
     });
   }
 }

@@ -1,30 +1,39 @@
 import { createHash } from "node:crypto";
 
-/** What providers allow. */
-const longest = 64;
+/** The limit of most providers for the name of a tool. */
+const maxToolNameLength = 64;
 const hashLength = 8;
 
 /**
- * Names for the tools of a server by the server's own: `server__tool`, in letters that every provider takes. They depend
- * on the names alone, not on their order: a history stays true when the list changes.
+ * Returns the names under which models call the tools of a server, by the names that the server uses: `server__tool`, in
+ * characters that every provider accepts. They do not depend on the order of the list, so that earlier calls in a history stay
+ * valid when it changes.
  */
-export function toolNames(server: string, own: readonly string[]): Map<string, string> {
-  const plain = new Map(own.map((name) => [name, sanitized(`${server}__${name}`)]));
-  const taken = new Map<string, number>();
-  for (const name of plain.values()) taken.set(name, (taken.get(name) ?? 0) + 1);
+export function buildToolNames(server: string, toolNames: readonly string[]): Map<string, string> {
+  const sanitizedNames = new Map(
+    toolNames.map((name) => [name, sanitizeName(`${server}__${name}`)]),
+  );
+  const nameCounts = new Map<string, number>();
+  for (const name of sanitizedNames.values()) nameCounts.set(name, (nameCounts.get(name) ?? 0) + 1);
   return new Map(
-    [...plain].map(([name, made]) => {
-      const isClear = made === `${server}__${name}` || taken.get(made) === 1;
-      return [name, isClear && made.length <= longest ? made : hashed(made, name)];
+    [...sanitizedNames].map(([name, sanitizedName]) => {
+      const isUnambiguous =
+        sanitizedName === `${server}__${name}` || nameCounts.get(sanitizedName) === 1;
+      return [
+        name,
+        isUnambiguous && sanitizedName.length <= maxToolNameLength
+          ? sanitizedName
+          : appendHash(sanitizedName, name),
+      ];
     }),
   );
 }
 
-function sanitized(name: string): string {
+function sanitizeName(name: string): string {
   return name.replaceAll(/[^\w-]/g, "_").replace(/^(?=[\d-])/, "_");
 }
 
-function hashed(made: string, name: string): string {
+function appendHash(sanitizedName: string, name: string): string {
   const hash = createHash("sha256").update(name).digest("hex").slice(0, hashLength);
-  return `${made.slice(0, longest - hashLength - 1)}_${hash}`;
+  return `${sanitizedName.slice(0, maxToolNameLength - hashLength - 1)}_${hash}`;
 }

@@ -1,158 +1,171 @@
 import type { TaskState } from "@deltawire/tasks";
 import {
   estimateRequestTokens,
-  type InputItem,
+  type ResponseInputItem,
   type JsonObject,
   type ResponseEvent,
   type ResponsesRequest,
   type ResponseUsage,
 } from "@deltawire/wire";
 import {
-  asModelError,
-  failedReply,
-  failureOf,
-  followModel,
-  replyFailure,
-  waitFor,
-} from "./follow-model.ts";
-import { historyOf } from "./history.ts";
+  toModelError,
+  createReplyError,
+  toModelFailure,
+  streamModel,
+  parseReplyFailure,
+  waitForRetry,
+} from "./stream-model.ts";
+import { renderTaskHistory } from "./task-history.ts";
 import { ModelError, type Model } from "../model.ts";
-import { requestOf } from "./model-request.ts";
-import { mostBroken, Patience, waitsWithin, type Failure } from "./model-waits.ts";
-import { throwIfStopped } from "../task/stop.ts";
+import { buildModelRequest } from "./model-request.ts";
+import {
+  maxTruncatedReplies,
+  ModelBackoff,
+  limitRetryPolicy,
+  type ModelFailure,
+} from "./model-retry.ts";
+import { throwIfStopped } from "../task/stop-reason.ts";
 import type { RoundContext } from "./round-context.ts";
-import { addRoundUsage, usageOf } from "../task/usage.ts";
+import { addRoundUsage, calculateUsage } from "../task/usage.ts";
 
-/** History is put into fewer words when it fills this much of the window: the answer needs room too. */
-const fullAt = 0.8;
-/** What is kept word for word. */
-const keptRounds = 2;
+/** Share of the context window at which the history is summarized. The rest is for the answer. */
+const fullThreshold = 0.8;
+/** Number of latest rounds that are not summarized. */
+const retainedRounds = 2;
 
-export function isFull(request: ResponsesRequest, contextWindow: number): boolean {
-  return tokensOf(request) > contextWindow * fullAt;
-}
-
-function tokensOf(request: ResponsesRequest): number {
-  return estimateRequestTokens(request);
+export function isContextFull(request: ResponsesRequest, contextWindow: number): boolean {
+  return estimateRequestTokens(request) > contextWindow * fullThreshold;
 }
 
 /**
- * Puts the history before the last rounds into fewer words. The log stays as it is. False: there was nothing to put, or no
- * notes could be had and the request fits as it is. `isTooLong`: the model has refused it.
+ * Lets the model summarize the history before the latest rounds. Logged items remain. Returns false if there is nothing to
+ * summarize, or if summarizing failed but the request fits anyway; throws a ModelError if the request does not fit.
+ * `isTooLong`: the model has rejected the request as too long.
  */
-export async function compact(
-  run: RoundContext,
+export async function compactHistory(
+  context: RoundContext,
   model: Model,
   request: ResponsesRequest,
   { isTooLong = false } = {},
 ): Promise<boolean> {
-  const { task, tree, agent } = run;
-  const point = pointOf(run);
+  const { task, tree, agent } = context;
+  const point = findCompactionPoint(context);
   if (point === undefined) return false;
-  const before = tokensOf(request);
-  task.compression("created", { before_tokens: before });
-  task.compression("in_progress");
+  const tokensBefore = estimateRequestTokens(request);
+  task.compaction("created", { before_tokens: tokensBefore });
+  task.compaction("in_progress");
   const { state } = task;
-  const upTo = {
+  const truncatedState = {
     ...state,
     output: state.output.slice(0, point),
     inputs: state.inputs.filter(({ taken_at = point }) => taken_at < point),
   };
-  const asked = summaryRequest(request, historyOf(upTo, tree.privateParts));
-  const fits = !isTooLong && before <= agent.contextWindow;
-  const notes = await notesFrom(run, model, asked, fits);
-  if (notes instanceof ModelError) {
-    if (!fits) throw notes;
-    task.warning("compaction_failed", tree.eventText(notes.message));
-    task.compression("completed", { before_tokens: before, after_tokens: before });
+  const summaryRequest = buildSummaryRequest(
+    request,
+    renderTaskHistory(truncatedState, tree.privateRecords),
+  );
+  const fits = !isTooLong && tokensBefore <= agent.contextWindow;
+  const summaryResult = await requestSummary(context, model, summaryRequest, fits);
+  if (summaryResult instanceof ModelError) {
+    if (!fits) throw summaryResult;
+    task.warning("compaction_failed", tree.eventText(summaryResult.message));
+    task.compaction("completed", { before_tokens: tokensBefore, after_tokens: tokensBefore });
     return false;
   }
-  const kept = { summary: notes, from_index: point };
-  tree.privateParts.compact(task.taskId, kept);
-  const after = tokensOf(requestOf(run, true));
-  task.compression("completed", { before_tokens: before, after_tokens: after }, { ...kept });
+  const newCompaction = { summary: summaryResult, from_index: point };
+  tree.privateRecords.setCompaction(task.taskId, newCompaction);
+  const tokensAfter = estimateRequestTokens(buildModelRequest(context, true));
+  task.compaction(
+    "completed",
+    { before_tokens: tokensBefore, after_tokens: tokensAfter },
+    { ...newCompaction },
+  );
   return true;
 }
 
-export function canCompact(run: RoundContext): boolean {
-  return pointOf(run) !== undefined;
+export function canCompact(context: RoundContext): boolean {
+  return findCompactionPoint(context) !== undefined;
 }
 
-/** Where the words that stay begin; at the start of the task if only what came before it can be put into fewer. */
-function pointOf({ task, tree }: RoundContext): number | undefined {
-  const done = tree.privateParts.compaction(task.taskId);
-  const point = compactionPoint(task.state, done?.from_index ?? 0);
-  if (point !== undefined || done !== undefined) return point;
-  const { history } = tree.privateParts.request(task.taskId);
+/** Returns the index of the first item that is not summarized. 0 if only the history before the task can be summarized. */
+function findCompactionPoint({ task, tree }: RoundContext): number | undefined {
+  const previousCompaction = tree.privateRecords.compaction(task.taskId);
+  const point = findRetainedStart(task.state, previousCompaction?.from_index ?? 0);
+  if (point !== undefined || previousCompaction !== undefined) return point;
+  const { history } = tree.privateRecords.request(task.taskId);
   return Array.isArray(history) && history.length > 0 ? 0 : undefined;
 }
 
-/** The index of the first item that stays as it is; undefined where there is nothing before it to be put into fewer words. */
-function compactionPoint(state: TaskState, from: number): number | undefined {
-  const starts: number[] = [];
-  let previous: string | undefined;
+/** Returns the index of the first item of the latest rounds, or undefined if no item before them can be summarized. */
+function findRetainedStart(state: TaskState, startIndex: number): number | undefined {
+  const roundStarts: number[] = [];
+  let previousType: string | undefined;
   for (const [index, item] of state.output.entries()) {
-    // A round begins behind the results of the round before it.
-    if (index > from && item.type !== "tool_result" && previous === "tool_result")
-      starts.push(index);
-    if (item.type !== "retracted") previous = item.type;
+    // A round starts after the results of the previous round.
+    if (index > startIndex && item.type !== "tool_result" && previousType === "tool_result")
+      roundStarts.push(index);
+    if (item.type !== "retracted") previousType = item.type;
   }
-  if (previous === "tool_result") starts.push(state.output.length);
-  const point = starts.at(-keptRounds) ?? starts.at(-1);
-  return point !== undefined && point > from ? point : undefined;
+  if (previousType === "tool_result") roundStarts.push(state.output.length);
+  const point = roundStarts.at(-retainedRounds) ?? roundStarts.at(-1);
+  return point !== undefined && point > startIndex ? point : undefined;
 }
 
-/** As patient as a round where the task cannot go on without; else the round will do the waiting. */
-async function notesFrom(
-  run: RoundContext,
+/** Retries like a round. Makes only a few attempts if the request fits without a summary (`fits`). */
+async function requestSummary(
+  context: RoundContext,
   model: Model,
   request: ResponsesRequest,
   fits: boolean,
 ): Promise<string | ModelError> {
-  const patience = new Patience(waitsWithin(run.tree.options.modelWaits, run.agent.retrySeconds));
+  const backoff = new ModelBackoff(
+    limitRetryPolicy(context.tree.options.modelRetryPolicy, context.agent.retrySeconds),
+  );
   for (let attempt = 1; ; attempt += 1) {
-    const began = performance.now();
-    const notes = await notesOnce(run, model, request);
-    if (typeof notes === "string") return notes;
-    const isLast = fits && attempt >= mostBroken;
-    const wait = isLast ? undefined : patience.waitAfter(notes, performance.now(), began);
-    if (wait === undefined) return notes.error;
-    await waitFor(run, notes, wait, attempt);
+    const startedAt = performance.now();
+    const summaryResult = await requestSummaryOnce(context, model, request);
+    if (typeof summaryResult === "string") return summaryResult;
+    const isLast = fits && attempt >= maxTruncatedReplies;
+    const delayMs = isLast
+      ? undefined
+      : backoff.nextDelay(summaryResult, performance.now(), startedAt);
+    if (delayMs === undefined) return summaryResult.error;
+    await waitForRetry(context, summaryResult, delayMs, attempt);
   }
 }
 
-async function notesOnce(
-  run: RoundContext,
+async function requestSummaryOnce(
+  context: RoundContext,
   model: Model,
   request: ResponsesRequest,
-): Promise<string | Failure> {
-  const { task, tree, signal } = run;
-  const summary = new Summary();
+): Promise<string | ModelFailure> {
+  const { task, tree, signal } = context;
+  const summary = new SummaryCollector();
   try {
-    await followModel(run, model, request, (batch) => summary.push(batch));
+    await streamModel(context, model, request, (batch) => summary.push(batch));
   } catch (error) {
     throwIfStopped(signal);
-    return failureOf(asModelError(error), summary.text !== "");
+    return toModelFailure(toModelError(error), summary.text !== "");
   }
   const { failure, text, usage } = summary;
-  addRoundUsage(run, usageOf(usage, tree.options.price(task.state.info.model)));
+  addRoundUsage(context, calculateUsage(usage, tree.options.getPrice(task.state.info.model)));
   if (failure !== undefined)
-    return failureOf(failedReply(failure.code, failure.message), text !== "");
+    return toModelFailure(createReplyError(failure.code, failure.message), text !== "");
   if (text !== "") return text;
-  const message = "the history is too long, and the model did not put it into fewer words";
-  return failureOf(new ModelError("context_length_exceeded", message), false);
+  const message = "the history is too long, and the model returned no summary of it";
+  return toModelFailure(new ModelError("context_length_exceeded", message), false);
 }
 
-function summaryRequest(
+function buildSummaryRequest(
   request: ResponsesRequest,
-  history: readonly InputItem[],
+  history: readonly ResponseInputItem[],
 ): ResponsesRequest {
   const { model = null, prompt_cache_key = null } = request;
   return {
     model,
     ...(prompt_cache_key === null ? {} : { prompt_cache_key }),
     instructions:
-      "You keep the notes of an agent at work. Write down, for the agent itself, what it needs to go on: what the user wants, what was done and found (names, numbers, paths and quotes exactly), what failed, what is still to be done. No introduction.",
+      "You take notes for an agent at work. Write down everything that the agent needs in order to continue: what the user wants, what was done and found (copy names, numbers, paths and quotes exactly), what failed, and what remains to be done. No introduction.",
     input: [
       ...history,
       { type: "message", role: "user", content: "Write the notes now. Do not call tools." },
@@ -162,16 +175,16 @@ function summaryRequest(
   };
 }
 
-/** What a model writes when it is asked for a summary. */
-class Summary {
+/** Collects the reply to a summary request. */
+class SummaryCollector {
   text = "";
   usage: ResponseUsage | null = null;
   failure: { code: string; message: string } | undefined = {
     code: "upstream_stream_truncated",
-    message: "the summary of the history broke off",
+    message: "the summary of the history ended before it was complete",
   };
 
-  /** Whether it is done. */
+  /** Returns true if the reply has ended. */
   push(batch: readonly (ResponseEvent | JsonObject)[]): boolean {
     for (const event of batch as readonly ResponseEvent[])
       switch (event.type) {
@@ -184,7 +197,7 @@ class Summary {
           this.failure = undefined;
           return true;
         case "response.failed":
-          this.failure = replyFailure(event.response as unknown as JsonObject);
+          this.failure = parseReplyFailure(event.response as unknown as JsonObject);
           return true;
         default:
       }

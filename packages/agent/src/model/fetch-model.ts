@@ -1,138 +1,152 @@
 import { randomUUID } from "node:crypto";
 import type {
   JsonObject,
-  Profile,
+  UpstreamProfile,
   ResponseEvent,
   ResponsesRequest,
-  StreamEnd,
+  StreamEndReason,
   UpstreamFailure,
   UpstreamReply,
 } from "@deltawire/wire";
 import { WireError } from "@deltawire/wire";
-import { planFor, type Plan } from "./fetch-model/plan.ts";
+import { buildRequestPlan, type RequestPlan } from "./fetch-model/request-plan.ts";
 import {
-  failureOf,
-  refusalOf,
-  retryAfter,
-  unreachableOf,
-  type Place,
-} from "./fetch-model/refusal.ts";
-import { ModelError, type Model, type RoundNotes } from "../model.ts";
+  toReplyError,
+  toRejectionError,
+  parseRetryAfter,
+  toUnreachableError,
+  type FetchTarget,
+} from "./fetch-model/upstream-errors.ts";
+import { ModelError, type Model, type RoundReport } from "../model.ts";
 import { Redactor } from "../redaction/redactor.ts";
-import { secretsIn, secretsOfUrl } from "../redaction/secret-values.ts";
+import { findSecretValues, findUrlSecrets } from "../redaction/secret-values.ts";
 
 export interface FetchModelOptions {
-  /** Where `/chat/completions` or `/responses` is below: `https://api.example.com/v1`. A query stays at the end. */
+  /** The URL to which `/chat/completions` or `/responses` is appended: `https://api.example.com/v1`. A query string is preserved. */
   baseUrl: string;
-  /** Sent as a bearer; a server that wants it elsewhere gets it by `headers`. */
+  /** Sent as a bearer token. For servers that expect another header, use `headers`. */
   apiKey?: string;
   headers?: Readonly<Record<string, string>>;
-  /** As the server knows it; what a request names unless it is told. */
+  /** The model name that the server knows. Default: the model of the request. */
   model?: string;
   speaks: "chat" | "responses";
-  /** How a Chat server differs from others: `profileNamed("deepseek")`. */
-  profile?: Profile;
-  /** How long it may be silent, before its first byte and later; five minutes unless it says otherwise. */
+  /** Peculiarities of a Chat server, for example `findProviderProfile("deepseek")`. */
+  profile?: UpstreamProfile;
+  /** Longest time without data from the server, before the first byte or later. In milliseconds; default 300,000. */
   idleTimeoutMs?: number;
   fetch?: typeof globalThis.fetch;
 }
 
-/** One server, without a gateway: nothing is tried again here and nothing is learned, but every reply is mended. */
-export function fetchModel(options: FetchModelOptions): Model {
+/** Returns a model that uses one server without a gateway. Repairs replies, but does not retry or adapt rejected requests. */
+export function createFetchModel(options: FetchModelOptions): Model {
   const { baseUrl, apiKey, model, headers = {} } = options;
   const redactor = new Redactor([
     apiKey ?? "",
-    ...secretsIn(Object.entries(headers)),
-    ...secretsOfUrl(new URL(baseUrl)),
+    ...findSecretValues(Object.entries(headers)),
+    ...findUrlSecrets(new URL(baseUrl)),
   ]);
-  const place: Place = { at: withoutSecrets(baseUrl), hasKey: apiKey !== undefined };
-  const named = model === undefined ? {} : { model };
+  const target: FetchTarget = { url: stripUrlSecrets(baseUrl), hasKey: apiKey !== undefined };
+  const modelField = model === undefined ? {} : { model };
   return {
     ...(model === undefined ? {} : { name: model }),
     stream: (request, signal, report) =>
-      new Exchange(options, place, redactor).run({ ...request, ...named }, signal, report),
+      new FetchModelExchange(options, target, redactor).run(
+        { ...request, ...modelField },
+        signal,
+        report,
+      ),
   };
 }
 
-/** What may come after the finish has this long. */
-const graceMs = 1000;
-const usualIdleMs = 300_000;
-/** A reply of nothing but comments and empty events may take this many times as long. */
-const idleTimes = 6;
-/** The words of a refusal: how long they may take, and how many are kept. */
-const refusalMs = 5000;
-const refusalLength = 64 * 1024;
-/** What a reply may have in all; its words are kept until its end. */
-const mostBytes = 128 * 1024 * 1024;
+/** How long to wait for further data after the finish reason. */
+const endGraceMs = 1000;
+const defaultIdleTimeoutMs = 300_000;
+/** A reply may consist of comments and empty events for this many times the idle timeout. */
+const maxIdleFactor = 6;
+/** Limits for reading the body of an error response. */
+const errorBodyTimeoutMs = 5000;
+const maxErrorBodyLength = 64 * 1024;
+/** Maximum size of a reply, which is held in memory until its end. */
+const maxReplyBytes = 128 * 1024 * 1024;
 
-const tooLarge: UpstreamFailure = {
+const replyTooLarge: UpstreamFailure = {
   code: "reply_too_large",
-  message: `the reply has more than ${mostBytes} bytes, which is the limit`,
+  message: `the reply is larger than the limit of ${maxReplyBytes} bytes`,
 };
 
 type Event = ResponseEvent | JsonObject;
 type Batch = readonly Event[];
 
-class Exchange {
+class FetchModelExchange {
   readonly #options: FetchModelOptions;
-  readonly #place: Place;
+  readonly #target: FetchTarget;
   readonly #redactor: Redactor;
   readonly #connection = new AbortController();
-  /** Why the connection was ended here. */
-  #cut: StreamEnd | undefined;
+  /** Why the reply ended early, if it did: a timeout, or a failed connection. */
+  #abortReason: StreamEndReason | undefined;
 
-  constructor(options: FetchModelOptions, place: Place, redactor: Redactor) {
+  constructor(options: FetchModelOptions, target: FetchTarget, redactor: Redactor) {
     this.#options = options;
-    this.#place = place;
+    this.#target = target;
     this.#redactor = redactor;
   }
 
   async *run(
     request: ResponsesRequest,
     signal: AbortSignal,
-    report: (notes: RoundNotes) => void = () => undefined,
+    report: (roundReport: RoundReport) => void = () => undefined,
   ): AsyncGenerator<Batch, void, void> {
-    const plan = this.#plan(request);
+    const plan = this.#createPlan(request);
     if (signal.aborted) return;
-    const leave = (): void => this.#connection.abort();
-    signal.addEventListener("abort", leave, { once: true });
+    const abortConnection = (): void => this.#connection.abort();
+    signal.addEventListener("abort", abortConnection, { once: true });
     let reader: ReadableStreamDefaultReader<Uint8Array> | undefined;
     let reply: UpstreamReply<Event> | undefined;
     try {
-      const response = await this.#ask(plan, signal);
+      const response = await this.#sendRequest(plan, signal);
       if (response === undefined) return;
       reader = response.body?.getReader();
-      reply = plan.reply();
-      yield* this.#read(reader, reply, signal);
+      reply = plan.createReply();
+      yield* this.#readReply(reader, reply, signal);
     } finally {
-      signal.removeEventListener("abort", leave);
-      report({ repairs: Object.fromEntries(plan.repairs.counts), upstream: this.#place.at });
-      const isWhole = reply?.ended === true && reply.failure === undefined;
-      if (isWhole && reader !== undefined && !signal.aborted) void this.#letEnd(reader);
+      signal.removeEventListener("abort", abortConnection);
+      report({ repairs: Object.fromEntries(plan.repairs.counts), upstream: this.#target.url });
+      const isComplete = reply?.ended === true && reply.failure === undefined;
+      if (isComplete && reader !== undefined && !signal.aborted) void this.#drain(reader);
       else this.#connection.abort();
     }
   }
 
-  #plan(request: ResponsesRequest): Plan {
+  #createPlan(request: ResponsesRequest): RequestPlan {
     const { speaks, profile } = this.#options;
-    const upstream = this.#place.at;
+    const upstream = this.#target.url;
     const newId = (prefix: string): string => `${prefix}_${randomUUID().replaceAll("-", "")}`;
     const now = Math.floor(Date.now() / 1000);
     try {
-      return planFor(request, { upstream, speaks, profile, newId, now, redactor: this.#redactor });
+      return buildRequestPlan(request, {
+        upstream,
+        speaks,
+        profile,
+        newId,
+        now,
+        redactor: this.#redactor,
+      });
     } catch (error) {
       if (!(error instanceof WireError)) throw error;
       throw new ModelError(error.code, error.message, { cause: error });
     }
   }
 
-  /** Undefined: the caller has left. */
-  async #ask(plan: Plan, signal: AbortSignal): Promise<Response | undefined> {
+  /** Returns undefined if the caller has aborted. */
+  async #sendRequest(plan: RequestPlan, signal: AbortSignal): Promise<Response | undefined> {
     const { baseUrl, apiKey, headers, fetch = globalThis.fetch } = this.#options;
-    const timer = this.#cutAfter(this.#options.idleTimeoutMs ?? usualIdleMs, "idle_timeout");
+    const timer = this.#abortAfter(
+      this.#options.idleTimeoutMs ?? defaultIdleTimeoutMs,
+      "idle_timeout",
+    );
     let response: Response;
     try {
-      response = await fetch(below(baseUrl, plan.path), {
+      response = await fetch(joinUrl(baseUrl, plan.path), {
         method: "POST",
         headers: {
           "content-type": "application/json",
@@ -141,139 +155,150 @@ class Exchange {
           ...(apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` }),
         },
         body: JSON.stringify(plan.body),
-        // A key is never sent where a redirect says.
+        // Redirects could send the key to another server.
         redirect: "manual",
         signal: this.#connection.signal,
       });
     } catch (error) {
       if (signal.aborted) return undefined;
-      throw unreachableOf(error, this.#cut === "idle_timeout", this.#place, this.#redactor);
+      throw toUnreachableError(
+        error,
+        this.#abortReason === "idle_timeout",
+        this.#target,
+        this.#redactor,
+      );
     } finally {
       clearTimeout(timer);
     }
     if (response.ok) return response;
-    const words = await this.#wordsOf(response);
+    const errorBody = await this.#readErrorBody(response);
     if (signal.aborted) return undefined;
-    const { status, headers: told } = response;
-    const location = told.get("location") ?? undefined;
-    const retryAfterMs = retryAfter(told, Date.now());
-    throw refusalOf({ status, location, retryAfterMs, words }, this.#place, this.#redactor);
+    const { status, headers: responseHeaders } = response;
+    const location = responseHeaders.get("location") ?? undefined;
+    const retryAfterMs = parseRetryAfter(responseHeaders, Date.now());
+    throw toRejectionError(
+      { status, location, retryAfterMs, body: errorBody },
+      this.#target,
+      this.#redactor,
+    );
   }
 
-  async *#read(
+  async *#readReply(
     reader: ReadableStreamDefaultReader<Uint8Array> | undefined,
     reply: UpstreamReply<Event>,
     signal: AbortSignal,
   ): AsyncGenerator<Batch, void, void> {
-    let sent = false;
+    let hasSentEvents = false;
     let size = 0;
-    let graceEnds: number | undefined;
+    let graceDeadline: number | undefined;
     let progress = { count: 0, at: performance.now() };
-    const { idleTimeoutMs = usualIdleMs } = this.#options;
+    const { idleTimeoutMs = defaultIdleTimeoutMs } = this.#options;
     while (!reply.ended) {
-      if (reply.awaitsEnd) graceEnds ??= performance.now() + graceMs;
-      const bytes = await this.#next(reader, graceEnds);
+      if (reply.awaitsEnd) graceDeadline ??= performance.now() + endGraceMs;
+      const bytes = await this.#readChunk(reader, graceDeadline);
       if (signal.aborted) return;
       let events: Event[] = [];
       size += bytes?.length ?? 0;
       try {
-        if (bytes === undefined) reply.end(this.#cut ?? "eof", events);
-        else if (size > mostBytes) reply.fail(tooLarge, events);
+        if (bytes === undefined) reply.end(this.#abortReason ?? "eof", events);
+        else if (size > maxReplyBytes) reply.fail(replyTooLarge, events);
         else reply.push(bytes, events);
         if (reply.progress !== progress.count)
           progress = { count: reply.progress, at: performance.now() };
-        else if (performance.now() - progress.at > idleTimeoutMs * idleTimes)
+        else if (performance.now() - progress.at > idleTimeoutMs * maxIdleFactor)
           reply.end("idle_timeout", events);
       } catch (error) {
         if (!(error instanceof WireError)) throw error;
         events = [];
-        reply.fail({ code: tooLarge.code, message: error.message }, events);
+        reply.fail({ code: replyTooLarge.code, message: error.message }, events);
       }
-      const unbegun = bytes === undefined && !reply.begun ? this.#neverBegan() : undefined;
-      const failure = reply.refusal ?? reply.failure ?? unbegun;
-      if (failure !== undefined && !sent) throw failureOf(failure, this.#place, this.#redactor);
+      const emptyReplyFailure =
+        bytes === undefined && !reply.hasBegun ? this.#createEmptyReplyFailure() : undefined;
+      const failure = reply.rejection ?? reply.failure ?? emptyReplyFailure;
+      if (failure !== undefined && !hasSentEvents)
+        throw toReplyError(failure, this.#target, this.#redactor);
       if (events.length === 0) continue;
-      sent = true;
+      hasSentEvents = true;
       yield events;
     }
   }
 
-  #neverBegan(): UpstreamFailure {
-    const code = this.#cut === "idle_timeout" ? "upstream_timeout" : "upstream_error";
-    return { code, message: "the reply ended before it began" };
+  #createEmptyReplyFailure(): UpstreamFailure {
+    const code = this.#abortReason === "idle_timeout" ? "upstream_timeout" : "upstream_error";
+    return { code, message: "the reply was empty" };
   }
 
-  /** Undefined: no more comes, and `#cut` says why if it is not that the body has ended. */
-  async #next(
+  /** Returns undefined at the end of the body, or if the connection failed; then `#abortReason` is set. */
+  async #readChunk(
     reader: ReadableStreamDefaultReader<Uint8Array> | undefined,
-    graceEnds: number | undefined,
+    graceDeadline: number | undefined,
   ): Promise<Uint8Array | undefined> {
-    const { idleTimeoutMs = usualIdleMs } = this.#options;
-    // Time counts only while somebody waits: a caller that is slow to take a batch costs the server nothing.
+    const { idleTimeoutMs = defaultIdleTimeoutMs } = this.#options;
+    // The timer only runs while waiting for data, so a slow consumer does not cause a timeout.
     const timer =
-      graceEnds === undefined
-        ? this.#cutAfter(idleTimeoutMs, "idle_timeout")
-        : this.#cutAfter(Math.max(0, graceEnds - performance.now()), "grace");
+      graceDeadline === undefined
+        ? this.#abortAfter(idleTimeoutMs, "idle_timeout")
+        : this.#abortAfter(Math.max(0, graceDeadline - performance.now()), "grace");
     try {
       return (await reader?.read())?.value;
     } catch (error) {
-      this.#cut ??= isTimeout(error) ? "idle_timeout" : "transport_error";
+      this.#abortReason ??= isTimeout(error) ? "idle_timeout" : "transport_error";
       return undefined;
     } finally {
       clearTimeout(timer);
     }
   }
 
-  #cutAfter(ms: number, how: StreamEnd): NodeJS.Timeout {
+  #abortAfter(ms: number, reason: StreamEndReason): NodeJS.Timeout {
     return setTimeout(() => {
-      this.#cut = how;
+      this.#abortReason = reason;
       this.#connection.abort();
     }, ms);
   }
 
-  async #wordsOf(response: Response): Promise<string> {
-    const timer = this.#cutAfter(refusalMs, "idle_timeout");
+  async #readErrorBody(response: Response): Promise<string> {
+    const timer = this.#abortAfter(errorBodyTimeoutMs, "idle_timeout");
     const utf8 = new TextDecoder();
-    let words = "";
+    let errorBody = "";
     try {
       for await (const bytes of response.body ?? []) {
-        words += utf8.decode(bytes, { stream: true });
-        if (words.length >= refusalLength) break;
+        errorBody += utf8.decode(bytes, { stream: true });
+        if (errorBody.length >= maxErrorBodyLength) break;
       }
     } catch {
-      // What has come of them has to do.
+      // The part that was read is used.
     } finally {
       clearTimeout(timer);
     }
-    return words.slice(0, refusalLength);
+    return errorBody.slice(0, maxErrorBodyLength);
   }
 
-  /** Behind its last event a server only has to close; so it may, and the connection can be used again. */
-  async #letEnd(reader: ReadableStreamDefaultReader<Uint8Array>): Promise<void> {
-    const timer = this.#cutAfter(graceMs, "grace").unref();
+  /** Reads to the end of the body after the last event, so that the connection can be reused. */
+  async #drain(reader: ReadableStreamDefaultReader<Uint8Array>): Promise<void> {
+    const timer = this.#abortAfter(endGraceMs, "grace").unref();
     try {
       while (!(await reader.read()).done);
     } catch {
-      // It has been cut.
+      // The connection was closed.
     } finally {
       clearTimeout(timer);
     }
   }
 }
 
-function below(baseUrl: string, path: string): string {
+function joinUrl(baseUrl: string, path: string): string {
   const url = new URL(baseUrl);
   url.pathname = url.pathname.replace(/\/+$/, "") + path;
   return url.href;
 }
 
-/** For messages: without a password, and without a query, which may hold a key. */
-function withoutSecrets(baseUrl: string): string {
+/** Removes the password and the query, which may contain a key, so that the URL can be used in messages. */
+function stripUrlSecrets(baseUrl: string): string {
   const { origin, pathname } = new URL(baseUrl);
   return `${origin}${pathname}`.replace(/\/+$/, "");
 }
 
-/** Node's `fetch` has limits of its own. */
+/** True for the timeouts that Node's `fetch` applies itself. */
 function isTimeout(error: unknown): boolean {
   const { cause } = error as { cause?: { code?: string } };
   return /TIMEOUT/.test(cause?.code ?? "");

@@ -2,53 +2,57 @@ import type { TaskState } from "@deltawire/tasks";
 import type { JsonObject, ResponsesRequest } from "@deltawire/wire";
 import type { Agent } from "../agent.ts";
 import { mergeOptions } from "../options/model-options.ts";
-import { historyOf } from "./history.ts";
-import { unretractedItems } from "../task/items.ts";
+import { renderTaskHistory } from "./task-history.ts";
+import { getUnretractedItems } from "../task/task-items.ts";
 import type { RoundContext } from "./round-context.ts";
 
-/** What a model is asked in the next round. Without `tools` they are told, so that the cache fits, and not to be called. */
-export function requestOf(
-  { task, tree, agent, toolset, asked }: RoundContext,
-  tools: boolean,
+/** Builds the request of the next round. If tool calls are not allowed, the tools are still listed, for the prompt cache. */
+export function buildModelRequest(
+  { task, tree, agent, toolset, request }: RoundContext,
+  allowsToolCalls: boolean,
 ): ResponsesRequest {
   const { state } = task;
-  const offered = [...toolset.tools.values()].map(({ name, description, parameters }) => ({
+  const offeredTools = [...toolset.tools.values()].map(({ name, description, parameters }) => ({
     type: "function" as const,
     name,
     description,
     parameters,
     strict: false,
   }));
-  const wanted = wantedOptions(agent, asked);
-  const { reasoning, tool_choice, parallel_tool_calls, ...options } = optionsOf(wanted);
+  const resolvedOptions = resolveOptions(agent, request);
+  const { reasoning, tool_choice, parallel_tool_calls, ...options } =
+    pickModelOptions(resolvedOptions);
   return {
     ...options,
-    ...reasoningOf(agent.effort, reasoning),
+    ...buildReasoning(agent.effort, reasoning),
     model: state.info.model,
     ...(toolset.instructions === "" ? {} : { instructions: toolset.instructions }),
-    input: historyOf(state, tree.privateParts),
-    ...(offered.length === 0
+    input: renderTaskHistory(state, tree.privateRecords),
+    ...(offeredTools.length === 0
       ? {}
       : {
-          tools: offered,
-          tool_choice: tools ? toolChoice(tool_choice, state) : "none",
+          tools: offeredTools,
+          tool_choice: allowsToolCalls ? resolveToolChoice(tool_choice, state) : "none",
           parallel_tool_calls: parallel_tool_calls ?? true,
         }),
     include: ["reasoning.encrypted_content"],
-    // The turns of a chat begin alike: a server that keeps them finds them by the same key.
-    prompt_cache_key: cacheKey(wanted) ?? asked.chat_id ?? tree.rootTaskId,
+    // All turns of a chat share a prefix, so they share the key of the prompt cache.
+    prompt_cache_key: getCacheKey(resolvedOptions) ?? request.chat_id ?? tree.rootTaskId,
     store: false,
     stream: true,
   };
 }
 
-/** Those of a chat are merged with the agent's already, when the message was sent. */
-function wantedOptions(agent: Agent, { options = {}, chat_id }: RoundContext["asked"]): JsonObject {
+/** In a chat, the options of the agent were already merged when the message was sent. */
+function resolveOptions(
+  agent: Agent,
+  { options = {}, chat_id }: RoundContext["request"],
+): JsonObject {
   return chat_id === undefined ? mergeOptions([agent.options, options]) : options;
 }
 
-/** What a round is made of, or what would have a server add to it. */
-const ours = new Set([
+/** Parameters that the runtime sets itself or does not support. */
+const reservedParameters = new Set([
   "model",
   "instructions",
   "input",
@@ -64,36 +68,39 @@ const ours = new Set([
   "prompt",
 ]);
 
-function optionsOf(options: JsonObject): Partial<ResponsesRequest> {
+function pickModelOptions(options: JsonObject): Partial<ResponsesRequest> {
   return Object.fromEntries(
-    Object.entries(options).filter(([name, value]) => value !== null && !ours.has(name)),
+    Object.entries(options).filter(
+      ([name, value]) => value !== null && !reservedParameters.has(name),
+    ),
   );
 }
 
-/** The user's own, if set. */
-function cacheKey(options: JsonObject): string | undefined {
+/** Returns the cache key from the options, if set. */
+function getCacheKey(options: JsonObject): string | undefined {
   const { prompt_cache_key: key } = options;
   return typeof key === "string" && key !== "" ? key : undefined;
 }
 
-function reasoningOf(
+function buildReasoning(
   effort: string | undefined,
-  asked: ResponsesRequest["reasoning"],
+  requested: ResponsesRequest["reasoning"],
 ): Pick<ResponsesRequest, "reasoning"> {
-  const own = effort === undefined ? {} : { effort };
-  const reasoning = typeof asked === "object" ? { ...own, ...asked } : own;
+  const agentReasoning = effort === undefined ? {} : { effort };
+  const reasoning =
+    typeof requested === "object" ? { ...agentReasoning, ...requested } : agentReasoning;
   if (Object.keys(reasoning).length === 0) return {};
   return { reasoning: "effort" in reasoning ? { summary: "auto", ...reasoning } : reasoning };
 }
 
-/** Who has to call in every round never comes to an end: from the first call on it is free to. */
-function toolChoice(
-  asked: ResponsesRequest["tool_choice"],
+/** Applies a forced call only until the first call: if every round had to call a tool, the task would never end. */
+function resolveToolChoice(
+  requested: ResponsesRequest["tool_choice"],
   state: TaskState,
 ): NonNullable<ResponsesRequest["tool_choice"]> {
-  const choice = asked ?? "auto";
+  const choice = requested ?? "auto";
   if (choice === "auto" || choice === "none") return choice;
-  if (!unretractedItems(state, 0).some(({ type }) => type === "tool_call")) return choice;
+  if (!getUnretractedItems(state, 0).some(({ type }) => type === "tool_call")) return choice;
   if (typeof choice === "string" || choice["type"] !== "allowed_tools") return "auto";
   return { ...choice, mode: "auto" };
 }

@@ -1,15 +1,15 @@
 import type { Model } from "../model.ts";
 import type { TaskRequest } from "../task-request.ts";
 import type { TaskContext, TaskServices, TreeContext } from "../task/context.ts";
-import type { ModelWaits } from "./model-waits.ts";
+import type { ModelRetryPolicy } from "./model-retry.ts";
 
-/** What a round with the model needs of the task. */
+/** The members of a task that a model round uses. */
 export interface RoundContext extends TaskContext {
   readonly tree: RoundTree;
-  /** What the task was asked with. A sub-agent is asked nothing but its words. */
-  readonly asked: Pick<TaskRequest, "preamble" | "instructions" | "options" | "chat_id">;
-  /** Dropped parameters have been reported: every round has the same. */
-  hasToldDropped: boolean;
+  /** The request of the task. Empty for sub-agents. */
+  readonly request: Pick<TaskRequest, "preamble" | "instructions" | "options" | "chat_id">;
+  /** True once dropped options were reported. They are the same in every round. */
+  hasReportedDroppedOptions: boolean;
 }
 
 interface RoundTree extends TreeContext {
@@ -17,7 +17,7 @@ interface RoundTree extends TreeContext {
 }
 
 export interface ModelServices extends TaskServices {
-  /** For agents whose model is a name. */
-  readonly model: (name: string) => Model;
-  readonly modelWaits: ModelWaits;
+  /** Returns the model with this name, for agents whose model is a name. */
+  readonly getModel: (name: string) => Model;
+  readonly modelRetryPolicy: ModelRetryPolicy;
 }

@@ -1,22 +1,25 @@
 import type { ModelOptions } from "@deltawire/tasks/chats";
 import { isObject, type JsonObject, type JsonValue } from "@deltawire/wire";
-import type { ModelAbilities } from "../model.ts";
-import { optionProblems } from "./option-values.ts";
+import type { ModelCapabilities } from "../model.ts";
+import { findOptionProblems } from "./check-option-values.ts";
 
 /**
- * Options of several layers as one, the last layer over those before it. Objects are merged, anything else is replaced
- * whole. `null` takes out what an earlier layer has set; an object of which nothing else is left goes with it, one that
- * was set empty stays.
+ * Merges layers of options; later layers take precedence. Objects are merged deeply, all other values are replaced. `null`
+ * removes what an earlier layer has set, and also the enclosing object if nothing else remains in it. Objects that were
+ * explicitly set to `{}` remain.
  */
 export function mergeOptions(layers: readonly (ModelOptions | undefined)[]): ModelOptions {
   let merged: JsonObject = {};
   for (const layer of layers)
-    if (layer !== undefined) merged = over(merged, byTheirNames(layer), "");
-  return withoutNulls(merged) ?? {};
+    if (layer !== undefined) merged = mergeLayer(merged, resolveAliases(layer), "");
+  return removeNulls(merged) ?? {};
 }
 
-/** What a Chat client calls something, and where it is on the Responses wire. Of two in one layer the first counts. */
-const aliases: readonly { alias: string; path: readonly [string] | readonly [string, string] }[] = [
+/** Names of the Chat wire and their paths on the Responses wire. If a layer has two names for one path, the first is used. */
+const optionAliases: readonly {
+  alias: string;
+  path: readonly [string] | readonly [string, string];
+}[] = [
   { alias: "max_completion_tokens", path: ["max_output_tokens"] },
   { alias: "max_tokens", path: ["max_output_tokens"] },
   { alias: "reasoning_effort", path: ["reasoning", "effort"] },
@@ -24,131 +27,132 @@ const aliases: readonly { alias: string; path: readonly [string] | readonly [str
   { alias: "response_format", path: ["text", "format"] },
 ];
 
-/** A layer in the words of the Responses wire. What it says in these words already is left as it is. */
-function byTheirNames(layer: ModelOptions): JsonObject {
-  const own = { ...layer };
-  for (const { alias, path } of aliases) {
-    const value = own[alias];
-    delete own[alias];
+/** Renames Chat parameters to those of the Responses wire, which take precedence if a layer has both. */
+function resolveAliases(layer: ModelOptions): JsonObject {
+  const resolved = { ...layer };
+  for (const { alias, path } of optionAliases) {
+    const value = resolved[alias];
+    delete resolved[alias];
     if (value === undefined) continue;
     const [name, inner] = path;
-    const said = ownValue(own, name);
-    const meant = alias === "response_format" ? textFormat(value) : value;
+    const existingValue = getOwnValue(resolved, name);
+    const translated = alias === "response_format" ? toTextFormat(value) : value;
     if (inner === undefined) {
-      if (said === undefined) own[name] = meant;
-    } else if (said === undefined) own[name] = { [inner]: meant };
-    else if (isObject(said) && ownValue(said, inner) === undefined)
-      own[name] = { ...said, [inner]: meant };
+      if (existingValue === undefined) resolved[name] = translated;
+    } else if (existingValue === undefined) resolved[name] = { [inner]: translated };
+    else if (isObject(existingValue) && getOwnValue(existingValue, inner) === undefined)
+      resolved[name] = { ...existingValue, [inner]: translated };
   }
-  return own;
+  return resolved;
 }
 
-/** Chat puts the fields of a schema one level deeper. */
-function textFormat(format: JsonValue): JsonValue {
+/** The Chat wire nests the fields of a schema one level deeper. */
+function toTextFormat(format: JsonValue): JsonValue {
   if (!isObject(format) || !isObject(format["json_schema"])) return format;
   const { json_schema: schema, ...rest } = format;
   return { ...rest, ...schema };
 }
 
-/** One of several kinds each: two of them merged would be neither. A `null` within means what it says. */
-const wholes = new Set(["text.format", "tool_choice"]);
+/** Options that are replaced as a unit: they are unions, and merged variants would be invalid. `null` inside them is a value. */
+const atomicOptions = new Set(["text.format", "tool_choice"]);
 
-function over(below: JsonObject, above: JsonObject, path: string): JsonObject {
-  const merged: JsonObject = { ...below };
-  for (const [name, value] of Object.entries(above)) {
+function mergeLayer(base: JsonObject, layer: JsonObject, path: string): JsonObject {
+  const merged: JsonObject = { ...base };
+  for (const [name, value] of Object.entries(layer)) {
     if (value === undefined || name === "__proto__") continue;
-    const at = path === "" ? name : `${path}.${name}`;
-    if (!isObject(value) || wholes.has(at)) {
+    const fullPath = path === "" ? name : `${path}.${name}`;
+    if (!isObject(value) || atomicOptions.has(fullPath)) {
       merged[name] = value;
       continue;
     }
-    const present = ownValue(merged, name);
-    merged[name] = over(isObject(present) ? present : {}, value, at);
+    const currentValue = getOwnValue(merged, name);
+    merged[name] = mergeLayer(isObject(currentValue) ? currentValue : {}, value, fullPath);
   }
   return merged;
 }
 
-/** Undefined: there were only nulls. */
-function withoutNulls(object: JsonObject, path = ""): JsonObject | undefined {
+/** Returns undefined if the object contained only nulls. */
+function removeNulls(object: JsonObject, path = ""): JsonObject | undefined {
   const names = Object.keys(object);
-  const kept: JsonObject = {};
+  const remaining: JsonObject = {};
   for (const name of names) {
     const value = object[name];
     if (value === null || value === undefined) continue;
-    const at = path === "" ? name : `${path}.${name}`;
-    const left = isObject(value) && !wholes.has(at) ? withoutNulls(value, at) : value;
-    if (left !== undefined) kept[name] = left;
+    const fullPath = path === "" ? name : `${path}.${name}`;
+    const cleaned =
+      isObject(value) && !atomicOptions.has(fullPath) ? removeNulls(value, fullPath) : value;
+    if (cleaned !== undefined) remaining[name] = cleaned;
   }
-  return names.length > 0 && Object.keys(kept).length === 0 ? undefined : kept;
+  return names.length > 0 && Object.keys(remaining).length === 0 ? undefined : remaining;
 }
 
-/** Every object has a `constructor`, but nobody has set it. */
-function ownValue(object: JsonObject, name: string): JsonValue | undefined {
+/** Ignores inherited properties such as `constructor`. */
+function getOwnValue(object: JsonObject, name: string): JsonValue | undefined {
   return Object.hasOwn(object, name) ? object[name] : undefined;
 }
 
 /**
- * What of merged options this model can follow, and what it cannot, in words for people. A name that no rule here knows is
- * left to the gateway, which knows the server.
+ * Returns the options that the model supports, and notices for the user about the others. Unknown names remain: the gateway
+ * knows whether the server supports them.
  */
-export function fitOptions(
+export function filterSupportedOptions(
   options: ModelOptions,
-  abilities: ModelAbilities,
+  capabilities: ModelCapabilities,
   model = "this model",
 ): { options: ModelOptions; notices: string[] } {
-  const fitted = { ...options };
+  const supported = { ...options };
   const notices: string[] = [];
-  const leaveOut = (names: readonly string[], why: string): void => {
-    const set = names.filter((name) => Object.hasOwn(fitted, name));
-    for (const name of set) delete fitted[name];
-    if (set.length > 0) notices.push(`Left out: ${set.join(", ")}. ${why}`);
+  const dropOptions = (names: readonly string[], reason: string): void => {
+    const dropped = names.filter((name) => Object.hasOwn(supported, name));
+    for (const name of dropped) delete supported[name];
+    if (dropped.length > 0) notices.push(`Not sent: ${dropped.join(", ")}. ${reason}`);
   };
-  if (abilities.type !== "chat") {
-    const others = Object.keys(fitted).filter((name) => name !== "media");
-    leaveOut(others, "Only media options are for a model of this kind.");
-    return { options: fitted, notices };
+  if (capabilities.type !== "chat") {
+    const unsupported = Object.keys(supported).filter((name) => name !== "media");
+    dropOptions(unsupported, "This kind of model only supports media options.");
+    return { options: supported, notices };
   }
-  leaveOut(["media"], "This model makes neither pictures nor sound.");
-  if (!abilities.tools)
-    leaveOut(
+  dropOptions(["media"], "This model does not generate images or audio.");
+  if (!capabilities.tools)
+    dropOptions(
       ["tool_choice", "parallel_tool_calls", "max_tool_calls"],
       "This model cannot call tools.",
     );
-  const { reasoning } = fitted;
+  const { reasoning } = supported;
   const effort = isObject(reasoning) ? reasoning["effort"] : undefined;
-  if (abilities.efforts.length === 0) {
-    // Not to reason is what it does.
-    if (effort === "none") delete fitted["reasoning"];
-    else leaveOut(["reasoning"], "This model does not reason.");
-  } else if (effort !== undefined && !isEffort(effort, abilities)) {
-    takeOut(fitted, ["reasoning", "effort"]);
+  if (capabilities.efforts.length === 0) {
+    // The model does not reason anyway, so this needs no notice.
+    if (effort === "none") delete supported["reasoning"];
+    else dropOptions(["reasoning"], "This model does not reason.");
+  } else if (effort !== undefined && !isSupportedEffort(effort, capabilities)) {
+    deletePath(supported, ["reasoning", "effort"]);
     notices.push(
-      `Left out: the reasoning effort ${JSON.stringify(effort)}. This model knows ${abilities.efforts.join(", ")}.`,
+      `Not sent: reasoning effort ${JSON.stringify(effort)}. This model supports ${capabilities.efforts.join(", ")}.`,
     );
   }
-  for (const path of abilities.refuses)
-    if (takeOut(fitted, path.split(".")))
-      notices.push(`${path} is not taken by ${model}: left out`);
-  return { options: fitted, notices };
+  for (const path of capabilities.unsupported_options)
+    if (deletePath(supported, path.split(".")))
+      notices.push(`${path} is not supported by ${model} and was not sent`);
+  return { options: supported, notices };
 }
 
-/** Whether something was there. An object of which nothing is left goes with it. */
-function takeOut(object: JsonObject, [name = "", ...inner]: readonly string[]): boolean {
-  const value = ownValue(object, name);
+/** Deletes a value and the enclosing objects that become empty. Returns false if the value does not exist. */
+function deletePath(object: JsonObject, [name = "", ...inner]: readonly string[]): boolean {
+  const value = getOwnValue(object, name);
   if (value === undefined) return false;
-  const rest = isObject(value) ? { ...value } : {};
-  if (inner.length > 0 && !takeOut(rest, inner)) return false;
-  if (inner.length > 0 && Object.keys(rest).length > 0) object[name] = rest;
+  const copy = isObject(value) ? { ...value } : {};
+  if (inner.length > 0 && !deletePath(copy, inner)) return false;
+  if (inner.length > 0 && Object.keys(copy).length > 0) object[name] = copy;
   else delete object[name];
   return true;
 }
 
-function isEffort(effort: JsonValue, { efforts }: ModelAbilities): boolean {
+function isSupportedEffort(effort: JsonValue, { efforts }: ModelCapabilities): boolean {
   return typeof effort === "string" && efforts.includes(effort);
 }
 
-/** What the gateway itself says in every request. */
-const reserved = new Set([
+/** Parameters that the gateway sets itself. */
+const reservedOptions = new Set([
   "model",
   "input",
   "messages",
@@ -165,19 +169,20 @@ const reserved = new Set([
   "client_metadata",
   "n",
 ]);
-const deepest = 64;
+const maxDepth = 64;
 
-/** What is wrong with options that somebody sent, each with its path; none: they can be used. */
-export function checkOptions(options: unknown): string[] {
+/** Validates options from a client. Returns the problems, each starting with the option's path. Empty if there are none. */
+export function validateModelOptions(options: unknown): string[] {
   if (!isObject(options)) return ["expected an object"];
   return Object.entries(options).flatMap(([name, value]) => {
-    if (reserved.has(name)) return [`${name}: cannot be set here`];
-    if (!isWithin(value, deepest)) return [`${name}: nested more than ${deepest} levels deep`];
-    return optionProblems(name, value ?? null);
+    if (reservedOptions.has(name)) return [`${name}: cannot be set here`];
+    if (!isWithinDepth(value, maxDepth))
+      return [`${name}: nested more than ${maxDepth} levels deep`];
+    return findOptionProblems(name, value ?? null);
   });
 }
 
-function isWithin(value: unknown, levels: number): boolean {
+function isWithinDepth(value: unknown, levels: number): boolean {
   if (typeof value !== "object" || value === null) return true;
-  return levels > 0 && Object.values(value).every((inner) => isWithin(inner, levels - 1));
+  return levels > 0 && Object.values(value).every((inner) => isWithinDepth(inner, levels - 1));
 }

@@ -1,6 +1,6 @@
 import type { Assertion, CharacterSet, PatternNode } from "./parse-pattern.ts";
 
-/** Where an edge leads when the pattern has matched. */
+/** Target of an edge that completes the match. */
 export const accept = -1;
 
 /** A step to another position. All `conditions` (bits, by index of the assertion) must hold between the two characters. */
@@ -10,50 +10,51 @@ interface Edge {
 }
 
 /**
- * A pattern as a position automaton (Glushkov's, an NFA without empty steps): each of its characters is a position, and `edges` lists which positions may
- * follow, in the order in which a backtracking matcher would try them. The last position is the start; it has no character.
+ * A pattern as a position automaton (Glushkov's, an NFA without empty transitions): each of its characters is a position,
+ * and `edges` lists which positions may follow, in the order in which a backtracking matcher would try them. The last
+ * position is the start; it has no character.
  */
 export interface Automaton {
   readonly sets: readonly CharacterSet[];
   /** By position: index into `sets`. */
-  readonly setOf: readonly number[];
+  readonly setByPosition: readonly number[];
   readonly edges: readonly (readonly Edge[])[];
   readonly assertions: readonly Assertion[];
   readonly start: number;
 }
 
-/** A pattern that is valid and too large to be used. */
+/** Thrown for a valid pattern that is too large. */
 export class PatternTooLargeError extends Error {}
 
 const maxPositions = 5000;
 const maxEdges = 100_000;
-/** Each doubles the number of cases for a character. */
+/** Each assertion doubles the number of transitions per character. */
 const maxAssertions = 6;
-/** Each reads the complete text once more. */
+/** Each lookaround scans the complete text once more. */
 const maxLookarounds = 6;
-/** Of some hundred nanoseconds each: parts of the pattern, with repetitions written out, and steps between them. */
+/** A step takes a few hundred nanoseconds. Counts parts of the pattern, with repetitions expanded, and edges between them. */
 const maxBuildSteps = 200_000;
 
-/** Counts the size of a pattern, with all lookarounds in it. Throws a PatternTooLargeError if there is too much. */
+/** Tracks the size of a pattern, including its lookarounds. Throws a PatternTooLargeError if a limit is exceeded. */
 export class PatternLimits {
-  /** What it has taken to build the automaton so far. */
+  /** Steps used for building the automaton so far. */
   steps = 0;
   #positions = 0;
   #edges = 0;
   #lookarounds = 0;
 
-  /** Parts that consume nothing cost time, too: nested repetitions of them double with each level. */
+  /** Also counts parts that consume nothing: nested repetitions of them double with each level. */
   addSteps(count: number): void {
     this.steps += count;
     if (this.steps > maxBuildSteps)
-      throw new PatternTooLargeError("has too many parts with its repetitions written out");
+      throw new PatternTooLargeError("has too many parts after expanding its repetitions");
   }
 
   addPosition(): void {
     this.#positions += 1;
     if (this.#positions > maxPositions)
       throw new PatternTooLargeError(
-        `has more than ${maxPositions} characters with its repetitions written out; use smaller counts`,
+        `has more than ${maxPositions} characters after expanding its repetitions; use smaller counts`,
       );
   }
 
@@ -70,8 +71,8 @@ export class PatternLimits {
 }
 
 /**
- * Builds the automaton of a pattern. Throws a PatternTooLargeError. `isReversed`: for a match from the right to the left, as
- * in a lookbehind.
+ * Builds the automaton of a pattern. Throws a PatternTooLargeError. `isReversed` is for matching from right to left, as in
+ * a lookbehind.
  */
 export function buildAutomaton(
   node: PatternNode,
@@ -81,7 +82,7 @@ export function buildAutomaton(
   return new AutomatonBuilder(limits, isReversed).build(node);
 }
 
-/** What may come next, in order: a character, or whatever another list has, under conditions. */
+/** A possible next step, under conditions: a position, or the steps of another list. */
 type Step =
   | { readonly to: number; readonly conditions: number }
   | { readonly list: Step[]; readonly conditions: number };
@@ -91,8 +92,8 @@ class AutomatonBuilder {
   readonly #isReversed: boolean;
   readonly #sets: CharacterSet[] = [];
   readonly #setIndexes = new Map<string, number>();
-  readonly #setOf: number[] = [];
-  readonly #next: Step[][] = [];
+  readonly #setByPosition: number[] = [];
+  readonly #followingSteps: Step[][] = [];
   readonly #assertions: Assertion[] = [];
   readonly #assertionIndexes = new Map<unknown, number>();
 
@@ -102,90 +103,101 @@ class AutomatonBuilder {
   }
 
   build(node: PatternNode): Automaton {
-    const first = this.#steps(node, [{ to: accept, conditions: 0 }]);
-    const edges = [...this.#next, first].map((list) => {
-      const found = this.#flattened(list);
-      this.#limits.addEdges(found.length);
-      return found;
+    const startSteps = this.#buildFirstSteps(node, [{ to: accept, conditions: 0 }]);
+    const edges = [...this.#followingSteps, startSteps].map((list) => {
+      const flattened = this.#flatten(list);
+      this.#limits.addEdges(flattened.length);
+      return flattened;
     });
     return {
       sets: this.#sets,
-      setOf: this.#setOf,
+      setByPosition: this.#setByPosition,
       edges,
       assertions: this.#assertions,
       start: edges.length - 1,
     };
   }
 
-  /** The first steps of a node that `next` follows. */
-  #steps(node: PatternNode, next: Step[]): Step[] {
+  /** Returns the first steps of a node that is followed by `next`. */
+  #buildFirstSteps(node: PatternNode, next: Step[]): Step[] {
     this.#limits.addSteps(1);
-    switch (node.is) {
+    switch (node.kind) {
       case "empty":
         return next;
       case "character": {
         this.#limits.addPosition();
-        const to = this.#setOf.push(this.#setIndex(node.set)) - 1;
-        this.#next.push(next);
+        const to = this.#setByPosition.push(this.#addSet(node.set)) - 1;
+        this.#followingSteps.push(next);
         return [{ to, conditions: 0 }];
       }
       case "assertion":
-        return [{ list: next, conditions: 1 << this.#assertionIndex(node.assertion) }];
+        return [{ list: next, conditions: 1 << this.#addAssertion(node.assertion) }];
       case "sequence": {
         const parts = this.#isReversed ? node.parts : node.parts.toReversed();
-        return parts.reduce((steps, part) => this.#steps(part, steps), next);
+        return parts.reduce((steps, part) => this.#buildFirstSteps(part, steps), next);
       }
       case "choice":
-        return node.options.map((option) => ({ list: this.#steps(option, next), conditions: 0 }));
+        return node.options.map((option) => ({
+          list: this.#buildFirstSteps(option, next),
+          conditions: 0,
+        }));
       case "repeat":
-        return this.#repeat(node, next);
+        return this.#buildRepeatSteps(node, next);
       default:
-        throw new PatternTooLargeError("has a part that is not known");
+        throw new PatternTooLargeError("has an unknown part");
     }
   }
 
-  #repeat({ body, min, max, isLazy }: PatternNode & { is: "repeat" }, next: Step[]): Step[] {
+  #buildRepeatSteps(
+    { body, min, max, isLazy }: PatternNode & { kind: "repeat" },
+    next: Step[],
+  ): Step[] {
     let steps = next;
     if (max === Infinity) {
       const loop: Step[] = [];
-      loop.push(...this.#option(body, loop, next, isLazy));
+      loop.push(...this.#buildOptionalSteps(body, loop, next, isLazy));
       steps = loop;
     } else
       for (let count = min; count < max; count += 1) {
-        const before = this.#setOf.length;
-        steps = this.#option(body, steps, next, isLazy);
-        if (this.#setOf.length === before) break; // it consumes nothing
+        const positionCount = this.#setByPosition.length;
+        steps = this.#buildOptionalSteps(body, steps, next, isLazy);
+        if (this.#setByPosition.length === positionCount) break; // `body` cannot consume a character
       }
     for (let count = 0; count < min; count += 1) {
-      const before = this.#setOf.length;
-      steps = this.#steps(body, steps);
-      if (this.#setOf.length === before) break;
+      const positionCount = this.#setByPosition.length;
+      steps = this.#buildFirstSteps(body, steps);
+      if (this.#setByPosition.length === positionCount) break;
     }
     return steps;
   }
 
-  /** Once more, or not. As in `RegExp` a repetition that is not required must consume something. */
-  #option(body: PatternNode, again: Step[], next: Step[], isLazy: boolean): Step[] {
+  /** Returns the steps of an optional repetition. As in `RegExp`, an optional repetition must consume something. */
+  #buildOptionalSteps(
+    body: PatternNode,
+    repeatSteps: Step[],
+    next: Step[],
+    isLazy: boolean,
+  ): Step[] {
     const end: Step[] = [];
-    const once = this.#flattened(this.#steps(body, end), end);
-    end.push({ list: again, conditions: 0 });
-    const rest: Step = { list: next, conditions: 0 };
-    return isLazy ? [rest, ...once] : [...once, rest];
+    const bodySteps = this.#flatten(this.#buildFirstSteps(body, end), end);
+    end.push({ list: repeatSteps, conditions: 0 });
+    const skipStep: Step = { list: next, conditions: 0 };
+    return isLazy ? [skipStep, ...bodySteps] : [...bodySteps, skipStep];
   }
 
-  #setIndex(set: CharacterSet): number {
+  #addSet(set: CharacterSet): number {
     const key = `${set.flags}/${set.source}`;
-    const known = this.#setIndexes.get(key);
-    if (known !== undefined) return known;
+    const knownIndex = this.#setIndexes.get(key);
+    if (knownIndex !== undefined) return knownIndex;
     const index = this.#sets.push(set) - 1;
     this.#setIndexes.set(key, index);
     return index;
   }
 
-  #assertionIndex(assertion: Assertion): number {
+  #addAssertion(assertion: Assertion): number {
     const key = assertion.kind === "look" ? assertion : JSON.stringify(assertion);
-    const known = this.#assertionIndexes.get(key);
-    if (known !== undefined) return known;
+    const knownIndex = this.#assertionIndexes.get(key);
+    if (knownIndex !== undefined) return knownIndex;
     if (this.#assertions.length >= maxAssertions)
       throw new PatternTooLargeError(
         `has more than ${maxAssertions} different anchors, boundaries and lookarounds`,
@@ -197,37 +209,38 @@ class AutomatonBuilder {
   }
 
   /**
-   * All characters that a list leads to without passing through `end`, in its order. An edge is left out if one before it
-   * leads there under no more conditions.
+   * Returns edges to all positions reachable from a list without passing through `end`, in order. An edge is omitted if an
+   * earlier one leads to the same position under the same or fewer conditions.
    */
-  #flattened(list: Step[], end?: Step[]): Edge[] {
+  #flatten(list: Step[], end?: Step[]): Edge[] {
     const edges: Edge[] = [];
     const seen = new Map<Step[] | number, number[]>();
-    const isCovered = (what: Step[] | number, conditions: number): boolean => {
-      const known = seen.get(what);
-      if (known === undefined) seen.set(what, [conditions]);
-      else if (known.some((fewer) => (fewer & conditions) === fewer)) return true;
-      else known.push(conditions);
-      return false;
+    /** Records a target. False if it was already recorded under the same or fewer conditions. */
+    const tryAdd = (target: Step[] | number, conditions: number): boolean => {
+      const recordedConditions = seen.get(target);
+      if (recordedConditions === undefined) seen.set(target, [conditions]);
+      else if (recordedConditions.some((fewer) => (fewer & conditions) === fewer)) return false;
+      else recordedConditions.push(conditions);
+      return true;
     };
-    const open: { list: Step[]; at: number; conditions: number }[] = [
-      { list, at: 0, conditions: 0 },
+    const stack: { list: Step[]; index: number; conditions: number }[] = [
+      { list, index: 0, conditions: 0 },
     ];
     if (list === end) return edges;
-    isCovered(list, 0);
-    for (let top = open.at(-1); top !== undefined; top = open.at(-1)) {
-      const step = top.list[top.at];
+    tryAdd(list, 0);
+    for (let top = stack.at(-1); top !== undefined; top = stack.at(-1)) {
+      const step = top.list[top.index];
       if (step === undefined) {
-        open.pop();
+        stack.pop();
         continue;
       }
-      top.at += 1;
+      top.index += 1;
       this.#limits.addSteps(1);
       const conditions = top.conditions | step.conditions;
       if ("list" in step) {
-        if (step.list !== end && !isCovered(step.list, conditions))
-          open.push({ list: step.list, at: 0, conditions });
-      } else if (!isCovered(step.to, conditions)) edges.push({ to: step.to, conditions });
+        if (step.list !== end && tryAdd(step.list, conditions))
+          stack.push({ list: step.list, index: 0, conditions });
+      } else if (tryAdd(step.to, conditions)) edges.push({ to: step.to, conditions });
     }
     return edges;
   }

@@ -1,4 +1,4 @@
-import { runAtOnce } from "../event-loop.ts";
+import { runSync } from "../event-loop.ts";
 import {
   accept,
   buildAutomaton,
@@ -14,54 +14,54 @@ import {
   type PatternNode,
 } from "./parse-pattern.ts";
 
-/** Counts what patterns cost, in steps of some ten nanoseconds. */
+/** Counts the cost of patterns in steps of roughly ten nanoseconds. */
 export interface StepCounter {
   steps: number;
 }
 
-/** Steps of a search that one step of compiling takes as long as. */
+/** Search steps that take as long as one build step. */
 const stepsPerBuildStep = 10;
 
-/** A search that needed more steps or memory than it may take. It depends on pattern and texts, not on the machine. */
+/** Thrown if a search exceeds its limits of steps or memory. Depends on pattern and text, not on the machine. */
 export class SearchTooComplexError extends Error {}
 
-/** Steps of one search that build states, of some ten nanoseconds each. Characters whose state is cached are not counted. */
+/** Limit for the steps of one search, of roughly ten nanoseconds each. Characters with a cached state are not counted. */
 const maxSteps = 2_000_000;
-/** Size of a state cache, in bytes, from which on the next search starts with an empty one. */
+/** Size of a state cache, in bytes, above which the next search starts with an empty one. */
 const maxCacheSize = 1_000_000;
-/** Entries of a transition table, of two bytes each. */
+/** Maximum number of entries of a transition table, of two bytes each. */
 const maxTableSize = 4 * 1024 * 1024;
-/** Ids of states have 16 bits, one of which tells whether a match begins. */
+/** State ids have 16 bits, one of which is set if a match starts. */
 const maxStates = 0x7f_ff;
 const charactersPerStep = 64 * 1024;
 const noPage = new Uint16Array(0);
 
 /**
- * A regular expression of JavaScript that searches in time linear in the length of the text, whatever pattern and text
- * are. It finds what `RegExp` finds, except that it captures no groups and has no backreferences.
+ * A JavaScript regular expression that searches in time linear in the length of the text, for every pattern and text. It
+ * finds the same matches as `RegExp`, but has no capture groups and no backreferences.
  *
- * A search reads the text twice. The first pass goes backwards and notes for each place which positions of the pattern
- * can be completed from there, as states of a DFA that is built lazily. The second walks forward from each place where a
- * match begins, and takes the first edge that can be completed: it never has to turn back. It needs two bytes for each
- * character of the text, three if the pattern has assertions, and two or three more for each lookaround.
+ * A search reads the text twice. The first pass goes backward and records for each index which positions of the pattern
+ * can be completed from there, as states of a lazily built DFA. The second pass goes forward from each start of a match and
+ * takes the first edge that can be completed, so it never backtracks. It needs two bytes for each character of the text,
+ * three if the pattern has assertions, and two or three more for each lookaround.
  */
 export class LinearPattern {
   readonly #dfa: LazyDfa;
-  /** Every match begins with it. */
+  /** Every match starts with this text. */
   readonly #prefix: string;
-  /** True if it matches the empty text. */
-  readonly canBeEmpty: boolean;
+  /** True if the pattern matches the empty string. */
+  readonly matchesEmpty: boolean;
 
   /**
-   * `flags`: any of `i`, `m`, `s` and `u`. Throws a SyntaxError for what is no pattern, an UnsupportedPatternError for
-   * backreferences and other flags, and a PatternTooLargeError. Adds what it takes to `counter`.
+   * `flags` may be `i`, `m`, `s` and `u`. Throws a SyntaxError for an invalid pattern, an UnsupportedPatternError for
+   * backreferences and other flags, and a PatternTooLargeError. Adds the cost to `counter`.
    */
   constructor(pattern: string, flags: string, counter?: StepCounter) {
     void new RegExp(pattern, flags);
-    if (/[^imsu]/.test(flags)) throw new UnsupportedPatternError(`one of the flags "${flags}"`);
+    if (/[^imsu]/.test(flags)) throw new UnsupportedPatternError(`unsupported flag in "${flags}"`);
     const node = parsePattern(pattern, flags);
-    this.canBeEmpty = isNullable(node);
-    this.#prefix = literalPrefix(node);
+    this.matchesEmpty = isNullable(node);
+    this.#prefix = findLiteralPrefix(node);
     const limits = new PatternLimits();
     try {
       this.#dfa = new LazyDfa(node, { isUnicode: flags.includes("u"), isForward: false, limits });
@@ -70,54 +70,54 @@ export class LinearPattern {
     }
   }
 
-  /** False if the text certainly contains no match. Cheap. */
-  mayBeIn(text: string): boolean {
+  /** False if the text certainly contains no match. Takes much less time than a search. */
+  mayMatch(text: string): boolean {
     return text.includes(this.#prefix);
   }
 
-  /** True if the text contains a match. Throws a SearchTooComplexError. Adds what it takes to `counter`. */
+  /** True if the text contains a match. Throws a SearchTooComplexError. Adds the cost to `counter`. */
   test(text: string, counter?: StepCounter): boolean {
-    if (!this.mayBeIn(text)) return false;
+    if (!this.mayMatch(text)) return false;
     const budget = { steps: maxSteps };
     try {
-      return runAtOnce(this.#dfa.search(text, budget)).hasMatch;
+      return runSync(this.#dfa.search(text, budget)).hasMatch;
     } finally {
       if (counter !== undefined) counter.steps += maxSteps - budget.steps;
     }
   }
 
-  /** Starts and ends of all matches that are not empty, in turn. Throws a SearchTooComplexError. */
+  /** Returns start and end of each non-empty match, in one flat array. Throws a SearchTooComplexError. */
   findAll(text: string): number[] {
-    return runAtOnce(this.findAllSteps(text));
+    return runSync(this.findAllSteps(text));
   }
 
-  /** The same in steps of a few milliseconds. Several searches may take turns. */
+  /** Like `findAll`, in steps of a few milliseconds. Several searches may be interleaved. */
   *findAllSteps(text: string): Generator<void, number[]> {
-    if (!this.mayBeIn(text)) return [];
+    if (!this.mayMatch(text)) return [];
     const search = yield* this.#dfa.search(text);
     const spans: number[] = [];
     if (!search.hasMatch) return spans;
     let pauseAt = charactersPerStep;
-    for (let at = 0; at <= text.length;) {
-      if (at >= pauseAt) {
-        pauseAt = at + charactersPerStep;
+    for (let index = 0; index <= text.length;) {
+      if (index >= pauseAt) {
+        pauseAt = index + charactersPerStep;
         yield;
       }
-      const end = search.startsAt(at) ? yield* this.#dfa.matchEnd(search, at) : -1;
-      if (end > at) {
-        spans.push(at, end);
-        at = end;
-      } else at += this.#dfa.lengthAt(text, at);
+      const end = search.startsAt(index) ? yield* this.#dfa.findMatchEnd(search, index) : -1;
+      if (end > index) {
+        spans.push(index, end);
+        index = end;
+      } else index += this.#dfa.getCharacterLength(text, index);
     }
     return spans;
   }
 }
 
 /**
- * Compiles with the flag `u`, or without it where the pattern is valid only without, as `a]` or `\-`. Throws as LinearPattern
- * does; also for escapes that mean something else without `u`: `\p{L}` would silently match the text "p{L}".
+ * Compiles with the flag `u`, or without it if the pattern is only valid without it, such as `a]` or `\-`. Throws the same
+ * errors as LinearPattern; does not drop `u` if that changes an escape: `\p{L}` would silently match the text "p{L}".
  */
-export function compileLinear(
+export function compileLinearPattern(
   pattern: string,
   flags: string,
   counter?: StepCounter,
@@ -125,52 +125,55 @@ export function compileLinear(
   try {
     return new LinearPattern(pattern, `${flags}u`, counter);
   } catch (error) {
-    if (!(error instanceof SyntaxError) || unicodeEscape.test(pattern)) throw error;
+    if (!(error instanceof SyntaxError) || unicodeEscapePattern.test(pattern)) throw error;
     return new LinearPattern(pattern, flags, counter);
   }
 }
 
-const unicodeEscape = /(?<!\\)(?:\\\\)*\\[pPu]\{/;
+const unicodeEscapePattern = /(?<!\\)(?:\\\\)*\\[pPu]\{/;
 
 export { PatternTooLargeError, UnsupportedPatternError };
 
-/** Positions of the pattern that can be completed from a place of the text. */
+/** The positions of the pattern that can be completed from an index of the text. */
 interface State {
-  /** Odd if a match begins there. */
+  /** Odd if a match starts there. */
   readonly id: number;
   readonly positions: readonly number[];
-  readonly has: Uint8Array;
+  /** By position: 1 if `positions` contains it. */
+  readonly membership: Uint8Array;
 }
 
 /**
- * The states that were built so far. Searches that take turns share one: it only grows. A search that started with a cache
- * uses it to its end, since its ids mean nothing in another.
+ * The states built so far. Interleaved searches share a cache, which only grows. A search uses the same cache until its
+ * end, since ids of states are only valid in their own cache.
  */
 class StateCache {
   readonly states: State[] = [];
   readonly byKey = new Map<string, State>();
-  /** By state and symbol: the id and 1 of the state one character before; 0 if it is not known yet. */
+  /** By state and symbol: the id plus 1 of the state one character before; 0 if not computed yet. */
   table = new Uint16Array(0);
+  /** Number of symbols for which a row of `table` has space. */
   stride = 16;
+  /** Selected edges, by state, symbol and position. */
   readonly choices = new Map<number, number>();
-  /** In bytes, about. */
+  /** Approximate size in bytes. */
   size = 0;
 
-  add(positions: readonly number[], has: Uint8Array, isStart: boolean, key: string): State {
+  add(positions: readonly number[], membership: Uint8Array, isStart: boolean, key: string): State {
     if (this.states.length >= maxStates) throw new SearchTooComplexError("too many states");
-    const state: State = { id: this.states.length * 2 + (isStart ? 1 : 0), positions, has };
+    const state: State = { id: this.states.length * 2 + (isStart ? 1 : 0), positions, membership };
     this.states.push(state);
     this.byKey.set(key, state);
-    this.size += has.length + positions.length * 8 + 64;
+    this.size += membership.length + positions.length * 8 + 64;
     return state;
   }
 
-  setTransition(from: number, symbol: number, to: number): void {
+  setTransition(fromId: number, symbol: number, toId: number): void {
     while (symbol >= this.stride) this.#resize(this.stride * 2);
-    const at = (from >> 1) * this.stride + symbol;
-    if (at >= this.table.length || (to >> 1) * this.stride >= this.table.length)
+    const index = (fromId >> 1) * this.stride + symbol;
+    if (index >= this.table.length || (toId >> 1) * this.stride >= this.table.length)
       this.#resize(this.stride);
-    this.table[at] = to + 1;
+    this.table[index] = toId + 1;
   }
 
   #resize(stride: number): void {
@@ -190,11 +193,11 @@ class StateCache {
 class Search {
   readonly text: string;
   readonly cache: StateCache;
-  /** Steps that are left, for a search and those of its lookarounds. */
+  /** Remaining steps of a search and its lookarounds. */
   readonly budget: { steps: number };
-  /** By place: which assertions hold there, as bits. Undefined if the pattern has none. */
+  /** By index: the assertions that hold there, as bits. Undefined if the pattern has none. */
   conditions: Uint8Array | undefined;
-  /** By place: the id of its state. */
+  /** By index: the id of its state. */
   readonly stateIds: Uint16Array;
   hasMatch = false;
 
@@ -205,11 +208,11 @@ class Search {
     this.stateIds = new Uint16Array(text.length + 1);
   }
 
-  startsAt(at: number): boolean {
-    return ((this.stateIds[at] ?? 0) & 1) === 1;
+  startsAt(index: number): boolean {
+    return ((this.stateIds[index] ?? 0) & 1) === 1;
   }
 
-  count(steps: number): void {
+  useSteps(steps: number): void {
     this.budget.steps -= steps;
     if (this.budget.steps < 0) throw new SearchTooComplexError("the search needs too many steps");
   }
@@ -217,7 +220,7 @@ class Search {
 
 interface DfaOptions {
   readonly isUnicode: boolean;
-  /** Lookbehinds read their body from the right to the left, so that their first pass goes forward. */
+  /** Lookbehinds match their body from right to left, so that their first pass goes forward. */
   readonly isForward: boolean;
   readonly limits: PatternLimits;
 }
@@ -227,12 +230,13 @@ class LazyDfa {
   readonly #isUnicode: boolean;
   readonly #isForward: boolean;
   readonly #classes: CharacterClasses;
-  /** By position: the positions before it, each with the conditions of the edge, in turn. */
-  readonly #previous: number[][];
-  readonly #accepting: number[] = [];
-  /** By index of the assertion, for those that are lookarounds. */
+  /** By position: each preceding position followed by the conditions of the edge, in one flat array. */
+  readonly #incomingEdges: number[][];
+  /** The positions that can complete the match, in the same form. */
+  readonly #acceptingEdges: number[] = [];
+  /** By index of the assertion; undefined if the assertion is not a lookaround. */
   readonly #lookarounds: (LazyDfa | undefined)[];
-  /** How many combinations of assertions there are. */
+  /** Number of combinations of assertions. */
   readonly #combinations: number;
   #cache = new StateCache();
 
@@ -243,250 +247,283 @@ class LazyDfa {
     this.#isForward = isForward;
     this.#classes = new CharacterClasses(automaton.sets);
     this.#combinations = 1 << automaton.assertions.length;
-    this.#previous = automaton.edges.map(() => []);
+    this.#incomingEdges = automaton.edges.map(() => []);
     for (const [from, edges] of automaton.edges.entries())
       for (const { to, conditions } of edges)
-        (to === accept ? this.#accepting : (this.#previous[to] ?? [])).push(from, conditions);
-    this.#lookarounds = automaton.assertions.map((one) =>
-      one.kind === "look"
-        ? new LazyDfa(one.body, { isUnicode, isForward: one.isBehind, limits })
+        (to === accept ? this.#acceptingEdges : (this.#incomingEdges[to] ?? [])).push(
+          from,
+          conditions,
+        );
+    this.#lookarounds = automaton.assertions.map((assertion) =>
+      assertion.kind === "look"
+        ? new LazyDfa(assertion.body, { isUnicode, isForward: assertion.isBehind, limits })
         : undefined,
     );
   }
 
-  /** The first pass over a text. */
+  /** Runs the first pass over the text. */
   *search(text: string, budget = { steps: maxSteps }): Generator<void, Search> {
     if (this.#cache.size > maxCacheSize) this.#cache = new StateCache();
     const search = new Search(text, this.#cache, budget);
     try {
-      search.conditions = yield* this.#conditionsOf(text, budget);
-      let at = this.#isForward ? 0 : text.length;
-      const end = text.length - at;
-      search.stateIds[at] = this.#stateBefore(search, [], -1, search.conditions?.[at] ?? 0).id;
-      search.hasMatch = search.startsAt(at);
-      while (at !== end) {
+      search.conditions = yield* this.#computeConditions(text, budget);
+      let index = this.#isForward ? 0 : text.length;
+      const end = text.length - index;
+      search.stateIds[index] = this.#getStateBefore(
+        search,
+        [],
+        -1,
+        search.conditions?.[index] ?? 0,
+      ).id;
+      search.hasMatch = search.startsAt(index);
+      while (index !== end) {
         const stop = this.#isForward
-          ? Math.min(end, at + charactersPerStep)
-          : Math.max(end, at - charactersPerStep);
-        at = this.#scan(search, at, stop);
+          ? Math.min(end, index + charactersPerStep)
+          : Math.max(end, index - charactersPerStep);
+        index = this.#scanText(search, index, stop);
         yield;
       }
     } catch (error) {
-      this.#drop(search.cache);
+      this.#resetCache(search.cache);
       throw error;
     }
     return search;
   }
 
-  lengthAt(text: string, at: number): number {
-    return this.#isUnicode && (text.codePointAt(at) ?? 0) > 0xff_ff ? 2 : 1;
+  getCharacterLength(text: string, index: number): number {
+    return this.#isUnicode && (text.codePointAt(index) ?? 0) > 0xff_ff ? 2 : 1;
   }
 
-  /** The second pass, of one match: where it ends. */
-  *matchEnd(search: Search, from: number): Generator<void, number> {
-    const walk = { at: from, position: this.#automaton.start };
+  /** Runs the second pass for the match that starts at `start`. Returns the end of the match. */
+  *findMatchEnd(search: Search, start: number): Generator<void, number> {
+    const cursor = { index: start, position: this.#automaton.start };
     try {
-      while (!this.#walk(search, walk, walk.at + charactersPerStep)) yield;
+      while (!this.#followMatch(search, cursor, cursor.index + charactersPerStep)) yield;
     } catch (error) {
-      this.#drop(search.cache);
+      this.#resetCache(search.cache);
       throw error;
     }
-    return walk.at;
+    return cursor.index;
   }
 
-  /** Reads on to `stop` or the character behind it. Returns where it is then. */
-  #scan(search: Search, from: number, stop: number): number {
+  /** Continues the first pass from `start` to `stop`, or one unit further in a surrogate pair. Returns the index reached. */
+  #scanText(search: Search, start: number, stop: number): number {
     const { text, cache, stateIds, conditions } = search;
     const isForward = this.#isForward;
     const isUnicode = this.#isUnicode;
     const combinations = this.#combinations;
     const classes = this.#classes;
-    let at = from;
-    let id = stateIds[at] ?? 0;
-    let seen = 0;
+    let index = start;
+    let id = stateIds[index] ?? 0;
+    let seenIds = 0; // combined, to find out whether any of them is odd
     let pageNumber = -1;
     let page: Uint16Array = noPage;
     let { table, stride } = cache;
-    while (isForward ? at < stop : at > stop) {
+    while (isForward ? index < stop : index > stop) {
       let code: number;
       if (isForward) {
-        code = isUnicode ? (text.codePointAt(at) ?? 0) : text.charCodeAt(at);
-        at += code > 0xff_ff ? 2 : 1;
+        code = isUnicode ? (text.codePointAt(index) ?? 0) : text.charCodeAt(index);
+        index += code > 0xff_ff ? 2 : 1;
       } else {
-        at -= 1;
-        code = text.charCodeAt(at);
-        if (isUnicode && (code & 0xfc00) === 0xdc00 && at > 0) {
-          const high = text.charCodeAt(at - 1);
+        index -= 1;
+        code = text.charCodeAt(index);
+        if (isUnicode && (code & 0xfc00) === 0xdc00 && index > 0) {
+          const high = text.charCodeAt(index - 1);
           if ((high & 0xfc00) === 0xd800) {
-            at -= 1;
+            index -= 1;
             code = (high - 0xd800) * 0x400 + (code - 0xdc00) + 0x1_00_00;
           }
         }
       }
       if (code >> 8 !== pageNumber) {
         pageNumber = code >> 8;
-        page = classes.page(pageNumber);
+        page = classes.getPage(pageNumber);
       }
-      const known = page[code & 0xff] ?? 0;
-      const classOf = known === 0 ? classes.of(code) : known - 1;
-      const holding = conditions === undefined ? 0 : (conditions[at] ?? 0);
-      const symbol = classOf * combinations + holding;
-      const before = symbol < stride ? (table[(id >> 1) * stride + symbol] ?? 0) : 0;
-      if (before === 0) {
+      const cachedClass = page[code & 0xff] ?? 0;
+      const characterClass = cachedClass === 0 ? classes.classify(code) : cachedClass - 1;
+      const heldConditions = conditions === undefined ? 0 : (conditions[index] ?? 0);
+      const symbol = characterClass * combinations + heldConditions;
+      const cachedEntry = symbol < stride ? (table[(id >> 1) * stride + symbol] ?? 0) : 0;
+      if (cachedEntry === 0) {
         const { positions = [] } = cache.states[id >> 1] ?? {};
-        const state = this.#stateBefore(search, positions, classOf, holding);
+        const state = this.#getStateBefore(search, positions, characterClass, heldConditions);
         cache.setTransition(id, symbol, state.id);
         ({ table, stride } = cache);
         ({ id } = state);
-      } else id = before - 1;
-      stateIds[at] = id;
-      seen |= id;
+      } else id = cachedEntry - 1;
+      stateIds[index] = id;
+      seenIds |= id;
     }
-    if ((seen & 1) === 1) search.hasMatch = true;
-    return at;
+    if ((seenIds & 1) === 1) search.hasMatch = true;
+    return index;
   }
 
   /** Follows a match to its end, or to `stop`. True if the end is reached. */
-  #walk(search: Search, walk: { at: number; position: number }, stop: number): boolean {
+  #followMatch(search: Search, cursor: { index: number; position: number }, stop: number): boolean {
     const { text, cache, stateIds, conditions } = search;
     const { edges } = this.#automaton;
-    while (walk.at < stop) {
-      const { at, position } = walk;
-      const length = this.lengthAt(text, at);
-      const next = cache.states[(stateIds[at + length] ?? 0) >> 1];
-      const code = length === 2 ? (text.codePointAt(at) ?? 0) : text.charCodeAt(at);
-      const classOf = at < text.length ? this.#classes.of(code) : -1;
-      const holding = conditions === undefined ? 0 : (conditions[at] ?? 0);
-      const options = edges[position] ?? [];
-      let to: number | undefined;
-      if (options.length <= 8) to = this.#firstEdge(position, next, classOf, holding);
+    while (cursor.index < stop) {
+      const { index, position } = cursor;
+      const length = this.getCharacterLength(text, index);
+      const nextState = cache.states[(stateIds[index + length] ?? 0) >> 1];
+      const code = length === 2 ? (text.codePointAt(index) ?? 0) : text.charCodeAt(index);
+      const characterClass = index < text.length ? this.#classes.classify(code) : -1;
+      const heldConditions = conditions === undefined ? 0 : (conditions[index] ?? 0);
+      const candidates = edges[position] ?? [];
+      let nextPosition: number | undefined;
+      if (candidates.length <= 8)
+        nextPosition = this.#selectEdge(position, nextState, characterClass, heldConditions);
       else {
-        const symbol = (classOf + 1) * this.#combinations + holding;
-        const key = ((next?.id ?? 0) * maxTableSize + symbol) * edges.length + position;
-        to = cache.choices.get(key);
-        if (to === undefined) {
-          to = this.#firstEdge(position, next, classOf, holding);
-          search.count(options.length);
-          cache.choices.set(key, to);
+        const symbol = (characterClass + 1) * this.#combinations + heldConditions;
+        const key = ((nextState?.id ?? 0) * maxTableSize + symbol) * edges.length + position;
+        nextPosition = cache.choices.get(key);
+        if (nextPosition === undefined) {
+          nextPosition = this.#selectEdge(position, nextState, characterClass, heldConditions);
+          search.useSteps(candidates.length);
+          cache.choices.set(key, nextPosition);
           cache.size += 32;
         }
       }
-      if (to === accept) return true;
-      walk.position = to;
-      walk.at = at + length;
+      if (nextPosition === accept) return true;
+      cursor.position = nextPosition;
+      cursor.index = index + length;
     }
     return false;
   }
 
-  #firstEdge(position: number, next: State | undefined, classOf: number, holding: number): number {
+  #selectEdge(
+    position: number,
+    nextState: State | undefined,
+    characterClass: number,
+    heldConditions: number,
+  ): number {
     for (const { to, conditions } of this.#automaton.edges[position] ?? []) {
-      if ((conditions & holding) !== conditions) continue;
+      if ((conditions & heldConditions) !== conditions) continue;
       if (to === accept) return accept;
-      if (classOf >= 0 && next?.has[to] === 1 && this.#accepts(to, classOf)) return to;
+      if (
+        characterClass >= 0 &&
+        nextState?.membership[to] === 1 &&
+        this.#accepts(to, characterClass)
+      )
+        return to;
     }
-    throw new Error("the two passes of a search disagree");
+    throw new Error("internal error: the two passes of a search disagree");
   }
 
-  /** The state before a character of a class, where the conditions `holding` hold. At the end of the text: no class. */
-  #stateBefore(search: Search, after: readonly number[], classOf: number, holding: number): State {
+  /** Returns the state before a character, given its class and the conditions that hold. The class is -1 at the end of the text. */
+  #getStateBefore(
+    search: Search,
+    followingPositions: readonly number[],
+    characterClass: number,
+    heldConditions: number,
+  ): State {
     const { edges, start } = this.#automaton;
     const positions: number[] = [];
-    const has = new Uint8Array(edges.length);
+    const membership = new Uint8Array(edges.length);
     const add = (pairs: readonly number[]): void => {
-      for (let at = 0; at < pairs.length; at += 2) {
-        const [from = 0, conditions = 0] = [pairs[at], pairs[at + 1]];
-        if ((conditions & holding) !== conditions || has[from] === 1) continue;
-        has[from] = 1;
+      for (let index = 0; index < pairs.length; index += 2) {
+        const [from = 0, conditions = 0] = [pairs[index], pairs[index + 1]];
+        if ((conditions & heldConditions) !== conditions || membership[from] === 1) continue;
+        membership[from] = 1;
         positions.push(from);
       }
-      search.count(pairs.length);
+      search.useSteps(pairs.length);
     };
-    add(this.#accepting);
-    for (const position of after)
-      if (position !== start && this.#accepts(position, classOf))
-        add(this.#previous[position] ?? []);
-    search.count(after.length + has.length / 8 + 32);
+    add(this.#acceptingEdges);
+    for (const position of followingPositions)
+      if (position !== start && this.#accepts(position, characterClass))
+        add(this.#incomingEdges[position] ?? []);
+    search.useSteps(followingPositions.length + membership.length / 8 + 32);
     const key = positions.toSorted((a, b) => a - b).join();
-    return search.cache.byKey.get(key) ?? search.cache.add(positions, has, has[start] === 1, key);
+    return (
+      search.cache.byKey.get(key) ??
+      search.cache.add(positions, membership, membership[start] === 1, key)
+    );
   }
 
-  #accepts(position: number, classOf: number): boolean {
-    return this.#classes.accepts(classOf, this.#automaton.setOf[position] ?? 0);
+  #accepts(position: number, characterClass: number): boolean {
+    return this.#classes.accepts(characterClass, this.#automaton.setByPosition[position] ?? 0);
   }
 
-  /** Which assertions hold at each place of a text, as bits. Undefined if there are none. */
-  *#conditionsOf(text: string, budget: { steps: number }): Generator<void, Uint8Array | undefined> {
+  /** Returns which assertions hold at each index of the text, as bits. Undefined if the pattern has none. */
+  *#computeConditions(
+    text: string,
+    budget: { steps: number },
+  ): Generator<void, Uint8Array | undefined> {
     const { assertions } = this.#automaton;
     if (assertions.length === 0) return undefined;
     const conditions = new Uint8Array(text.length + 1);
-    for (const [index, one] of assertions.entries()) {
-      const bit = 1 << index;
-      const found = yield* this.#lookarounds[index]?.search(text, budget) ?? noLookaround();
-      const holds = assertionTest(one, text, found);
-      for (let from = 0; from <= text.length; from += charactersPerStep) {
-        const end = Math.min(from + charactersPerStep, text.length + 1);
-        for (let at = from; at < end; at += 1)
-          if (holds(at)) conditions[at] = (conditions[at] ?? 0) | bit;
+    for (const [assertionIndex, assertion] of assertions.entries()) {
+      const bit = 1 << assertionIndex;
+      const lookaroundSearch = yield* (
+        this.#lookarounds[assertionIndex]?.search(text, budget) ?? noLookaround()
+      );
+      const holds = createAssertionTest(assertion, text, lookaroundSearch);
+      for (let start = 0; start <= text.length; start += charactersPerStep) {
+        const end = Math.min(start + charactersPerStep, text.length + 1);
+        for (let index = start; index < end; index += 1)
+          if (holds(index)) conditions[index] = (conditions[index] ?? 0) | bit;
         yield;
       }
     }
     return conditions;
   }
 
-  /** After a search that needed too much: the next one starts anew. */
-  #drop(cache: StateCache): void {
+  /** Discards the cache after a failed search. */
+  #resetCache(cache: StateCache): void {
     if (this.#cache === cache) this.#cache = new StateCache();
   }
 }
 
-// eslint-disable-next-line require-yield -- beside lookarounds, which yield
+// eslint-disable-next-line require-yield -- stands in for a lookaround search, which yields
 function* noLookaround(): Generator<void, undefined> {
   return undefined;
 }
 
-function assertionTest(
-  one: Assertion,
+function createAssertionTest(
+  assertion: Assertion,
   text: string,
   lookaround: Search | undefined,
-): (at: number) => boolean {
-  switch (one.kind) {
-    case "text start":
-      return (at) => at === 0;
-    case "text end":
-      return (at) => at === text.length;
-    case "line start":
-      return (at) => at === 0 || isLineEnd(text.charCodeAt(at - 1));
-    case "line end":
-      return (at) => at === text.length || isLineEnd(text.charCodeAt(at));
-    case "word boundary": {
-      const isOdd = one.flags === "iu";
-      const isWord = (at: number): boolean => isWordUnit(text.charCodeAt(at), isOdd);
-      return (at) => (isWord(at - 1) !== isWord(at)) !== one.isNegated;
+): (index: number) => boolean {
+  switch (assertion.kind) {
+    case "text_start":
+      return (index) => index === 0;
+    case "text_end":
+      return (index) => index === text.length;
+    case "line_start":
+      return (index) => index === 0 || isLineTerminator(text.charCodeAt(index - 1));
+    case "line_end":
+      return (index) => index === text.length || isLineTerminator(text.charCodeAt(index));
+    case "word_boundary": {
+      const foldsSpecialCases = assertion.flags === "iu";
+      const isWord = (index: number): boolean =>
+        isWordUnit(text.charCodeAt(index), foldsSpecialCases);
+      return (index) => (isWord(index - 1) !== isWord(index)) !== assertion.isNegated;
     }
     case "look":
-      return (at) => lookaround?.startsAt(at) !== one.isNegated;
+      return (index) => lookaround?.startsAt(index) !== assertion.isNegated;
     default:
-      throw new UnsupportedPatternError("an assertion that is not known");
+      throw new UnsupportedPatternError("unknown assertion");
   }
 }
 
-function isLineEnd(code: number): boolean {
+function isLineTerminator(code: number): boolean {
   return code === 10 || code === 13 || code === 0x2028 || code === 0x2029;
 }
 
-/** As `\w` has it; with the flags `i` and `u` also what folds to an s or a k. `NaN`, outside of a text, is none. */
-function isWordUnit(code: number, isOdd: boolean): boolean {
+/** True for characters of `\w`; with the flags `i` and `u` also those that fold to s or k. False for NaN, outside of the text. */
+function isWordUnit(code: number, foldsSpecialCases: boolean): boolean {
   return (
     (code >= 97 && code <= 122) ||
     (code >= 65 && code <= 90) ||
     (code >= 48 && code <= 57) ||
     code === 95 ||
-    (isOdd && (code === 0x017f || code === 0x212a))
+    (foldsSpecialCases && (code === 0x017f || code === 0x212a))
   );
 }
 
 function isNullable(node: PatternNode): boolean {
-  switch (node.is) {
+  switch (node.kind) {
     case "character":
       return false;
     case "sequence":
@@ -500,10 +537,10 @@ function isNullable(node: PatternNode): boolean {
   }
 }
 
-function literalPrefix(node: PatternNode): string {
+function findLiteralPrefix(node: PatternNode): string {
   let prefix = "";
-  for (const part of node.is === "sequence" ? node.parts : [node]) {
-    if (part.is !== "character") break;
+  for (const part of node.kind === "sequence" ? node.parts : [node]) {
+    if (part.kind !== "character") break;
     const { source, flags } = part.set;
     const isLiteral = !flags.includes("i") && /^(?:[^\\.[]|\\[^\w])$/su.test(source);
     if (!isLiteral) break;

@@ -2,14 +2,14 @@
 export interface CharacterSet {
   /** A pattern of one character: `a`, `\d`, `[^x-z]`, `.`. */
   readonly source: string;
-  /** Flags of `RegExp` for it: any of `i`, `s` and `u`. */
+  /** `RegExp` flags for the pattern: any of `i`, `s` and `u`. */
   readonly flags: string;
 }
 
 /** A condition on a position in the text. It consumes nothing. */
 export type Assertion =
-  | { readonly kind: "text start" | "line start" | "text end" | "line end" }
-  | { readonly kind: "word boundary"; readonly isNegated: boolean; readonly flags: string }
+  | { readonly kind: "text_start" | "line_start" | "text_end" | "line_end" }
+  | { readonly kind: "word_boundary"; readonly isNegated: boolean; readonly flags: string }
   | {
       readonly kind: "look";
       readonly body: PatternNode;
@@ -18,20 +18,20 @@ export type Assertion =
     };
 
 export type PatternNode =
-  | { readonly is: "empty" }
-  | { readonly is: "character"; readonly set: CharacterSet }
-  | { readonly is: "assertion"; readonly assertion: Assertion }
-  | { readonly is: "sequence"; readonly parts: readonly PatternNode[] }
-  | { readonly is: "choice"; readonly options: readonly PatternNode[] }
+  | { readonly kind: "empty" }
+  | { readonly kind: "character"; readonly set: CharacterSet }
+  | { readonly kind: "assertion"; readonly assertion: Assertion }
+  | { readonly kind: "sequence"; readonly parts: readonly PatternNode[] }
+  | { readonly kind: "choice"; readonly options: readonly PatternNode[] }
   | {
-      readonly is: "repeat";
+      readonly kind: "repeat";
       readonly body: PatternNode;
       readonly min: number;
       readonly max: number;
       readonly isLazy: boolean;
     };
 
-/** A pattern that is valid JavaScript and that the linear matcher does not support. */
+/** Thrown for a valid JavaScript pattern that the linear matcher does not support. */
 export class UnsupportedPatternError extends Error {}
 
 /**
@@ -46,7 +46,7 @@ class PatternParser {
   readonly #pattern: string;
   readonly #isUnicode: boolean;
   #flags: ReadonlySet<string>;
-  #at = 0;
+  #position = 0;
 
   constructor(pattern: string, flags: string) {
     this.#pattern = pattern;
@@ -55,83 +55,89 @@ class PatternParser {
   }
 
   parse(): PatternNode {
-    const node = this.#choice();
-    if (this.#at < this.#pattern.length) throw new UnsupportedPatternError("unbalanced brackets");
+    const node = this.#parseChoice();
+    if (this.#position < this.#pattern.length)
+      throw new UnsupportedPatternError("unbalanced parentheses");
     return node;
   }
 
-  #choice(): PatternNode {
-    const options = [this.#sequence()];
-    while (this.#take("|")) options.push(this.#sequence());
-    return options.length === 1 ? (options[0] ?? { is: "empty" }) : { is: "choice", options };
+  #parseChoice(): PatternNode {
+    const options = [this.#parseSequence()];
+    while (this.#consume("|")) options.push(this.#parseSequence());
+    return options.length === 1 ? (options[0] ?? { kind: "empty" }) : { kind: "choice", options };
   }
 
-  #sequence(): PatternNode {
+  #parseSequence(): PatternNode {
     const parts: PatternNode[] = [];
-    while (this.#at < this.#pattern.length && !"|)".includes(this.#pattern[this.#at] ?? ""))
-      parts.push(this.#repeated(this.#atom()));
-    return parts.length === 1 ? (parts[0] ?? { is: "empty" }) : { is: "sequence", parts };
+    while (
+      this.#position < this.#pattern.length &&
+      !"|)".includes(this.#pattern[this.#position] ?? "")
+    )
+      parts.push(this.#parseQuantifier(this.#parseAtom()));
+    return parts.length === 1 ? (parts[0] ?? { kind: "empty" }) : { kind: "sequence", parts };
   }
 
-  #repeated(body: PatternNode): PatternNode {
-    const found = this.#match(/(?:[*+?]|\{(\d+)(,?)(\d*)\})(\??)/y);
-    if (found === undefined) return body;
-    const [text, least, comma, most, lazy] = found;
+  #parseQuantifier(body: PatternNode): PatternNode {
+    const match = this.#match(/(?:[*+?]|\{(\d+)(,?)(\d*)\})(\??)/y);
+    if (match === undefined) return body;
+    const [text, minText, comma, maxText, lazy] = match;
     const isLazy = lazy === "?";
     switch (text[0]) {
       case "*":
-        return { is: "repeat", body, min: 0, max: Infinity, isLazy };
+        return { kind: "repeat", body, min: 0, max: Infinity, isLazy };
       case "+":
-        return { is: "repeat", body, min: 1, max: Infinity, isLazy };
+        return { kind: "repeat", body, min: 1, max: Infinity, isLazy };
       case "?":
-        return { is: "repeat", body, min: 0, max: 1, isLazy };
+        return { kind: "repeat", body, min: 0, max: 1, isLazy };
       default: {
-        const min = Number(least);
-        const max = comma === "" ? min : Number(most || Infinity);
-        return { is: "repeat", body, min, max, isLazy };
+        const min = Number(minText);
+        const max = comma === "" ? min : Number(maxText || Infinity);
+        return { kind: "repeat", body, min, max, isLazy };
       }
     }
   }
 
-  #atom(): PatternNode {
-    switch (this.#pattern[this.#at]) {
+  #parseAtom(): PatternNode {
+    switch (this.#pattern[this.#position]) {
       case "(":
-        return this.#group();
+        return this.#parseGroup();
       case "[":
-        return this.#character(this.#class());
+        return this.#createCharacter(this.#readClass());
       case "\\":
-        return this.#escape();
+        return this.#parseEscape();
       case "^":
-        this.#at += 1;
-        return assertion({ kind: this.#flags.has("m") ? "line start" : "text start" });
+        this.#position += 1;
+        return createAssertionNode({ kind: this.#flags.has("m") ? "line_start" : "text_start" });
       case "$":
-        this.#at += 1;
-        return assertion({ kind: this.#flags.has("m") ? "line end" : "text end" });
+        this.#position += 1;
+        return createAssertionNode({ kind: this.#flags.has("m") ? "line_end" : "text_end" });
       case ".":
-        this.#at += 1;
-        return this.#character(".");
+        this.#position += 1;
+        return this.#createCharacter(".");
       default: {
         const character = this.#isUnicode
-          ? String.fromCodePoint(this.#pattern.codePointAt(this.#at) ?? 0)
-          : (this.#pattern[this.#at] ?? "");
-        this.#at += character.length;
-        return this.#character(/[\]{}*+?/]/.test(character) ? `\\${character}` : character);
+          ? String.fromCodePoint(this.#pattern.codePointAt(this.#position) ?? 0)
+          : (this.#pattern[this.#position] ?? "");
+        this.#position += character.length;
+        return this.#createCharacter(/[\]{}*+?/]/.test(character) ? `\\${character}` : character);
       }
     }
   }
 
-  #group(): PatternNode {
+  #parseGroup(): PatternNode {
     const [open, on = "", off = ""] = this.#match(
       /\((?:\?(?:<?[=!]|<[^>=!]+>|([a-z]*)(?:-([a-z]+))?:))?/y,
     ) ?? ["("];
-    const outside = this.#flags;
+    const outerFlags = this.#flags;
     if (on !== "" || off !== "")
-      this.#flags = new Set([...outside, ...Array.from(on)].filter((flag) => !off.includes(flag)));
-    const body = this.#choice();
-    this.#flags = outside;
-    if (!this.#take(")")) throw new UnsupportedPatternError("unbalanced brackets");
+      this.#flags = new Set(
+        [...outerFlags, ...Array.from(on)].filter((flag) => !off.includes(flag)),
+      );
+    const body = this.#parseChoice();
+    this.#flags = outerFlags;
+    if (!this.#consume(")")) throw new UnsupportedPatternError("unbalanced parentheses");
     if (!/^\(\?<?[=!]$/.test(open)) return body;
-    return assertion({
+    return createAssertionNode({
       kind: "look",
       body,
       isBehind: open.includes("<"),
@@ -139,62 +145,62 @@ class PatternParser {
     });
   }
 
-  #class(): string {
-    const start = this.#at;
-    for (this.#at += 1; this.#at < this.#pattern.length; this.#at += 1) {
-      const character = this.#pattern[this.#at];
-      if (character === "\\") this.#at += 1;
+  #readClass(): string {
+    const start = this.#position;
+    for (this.#position += 1; this.#position < this.#pattern.length; this.#position += 1) {
+      const character = this.#pattern[this.#position];
+      if (character === "\\") this.#position += 1;
       else if (character === "]") break;
     }
-    this.#at += 1;
-    return this.#pattern.slice(start, this.#at);
+    this.#position += 1;
+    return this.#pattern.slice(start, this.#position);
   }
 
-  #escape(): PatternNode {
+  #parseEscape(): PatternNode {
     const escape = this.#isUnicode
       ? /\\(?:[1-9]\d*|k<[^>]*>|[pP]\{[^}]*\}|u\{[^}]*\}|u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|c[A-Za-z]|[^])/uy
       : /\\(?:[0-9]+|k<[^>]*>|u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|c[A-Za-z]|[^])/y;
     const [source] = this.#match(escape) ?? ["\\"];
     if (/^\\(?:[1-9]|0\d|k<)/.test(source))
       throw new UnsupportedPatternError(
-        `${source} refers back to what a group has found, which no search in linear time can do; write the alternatives out`,
+        `${source} is a backreference, which a search in linear time cannot support; write the alternatives out`,
       );
     if (source === "\\b" || source === "\\B")
-      return assertion({
-        kind: "word boundary",
+      return createAssertionNode({
+        kind: "word_boundary",
         isNegated: source === "\\B",
-        flags: this.#flagsOf("iu"),
+        flags: this.#selectFlags("iu"),
       });
-    // Without the flag `u` a `\c` that is no control character is a backslash: rare, and not worth a rule.
+    // Without the flag `u` a `\c` without a control character is a literal backslash: too rare to be supported.
     if (source === "\\c" || source === "\\") throw new UnsupportedPatternError("a stray backslash");
-    return this.#character(source);
+    return this.#createCharacter(source);
   }
 
-  #character(source: string): PatternNode {
-    return { is: "character", set: { source, flags: this.#flagsOf("isu") } };
+  #createCharacter(source: string): PatternNode {
+    return { kind: "character", set: { source, flags: this.#selectFlags("isu") } };
   }
 
-  #flagsOf(relevant: string): string {
+  #selectFlags(relevant: string): string {
     return Array.from(relevant)
       .filter((flag) => this.#flags.has(flag))
       .join("");
   }
 
-  #take(character: string): boolean {
-    if (this.#pattern[this.#at] !== character) return false;
-    this.#at += 1;
+  #consume(character: string): boolean {
+    if (this.#pattern[this.#position] !== character) return false;
+    this.#position += 1;
     return true;
   }
 
   #match(expression: RegExp): RegExpExecArray | undefined {
-    expression.lastIndex = this.#at;
-    const found = expression.exec(this.#pattern);
-    if (found === null) return undefined;
-    this.#at += found[0].length;
-    return found;
+    expression.lastIndex = this.#position;
+    const match = expression.exec(this.#pattern);
+    if (match === null) return undefined;
+    this.#position += match[0].length;
+    return match;
   }
 }
 
-function assertion(of: Assertion): PatternNode {
-  return { is: "assertion", assertion: of };
+function createAssertionNode(assertion: Assertion): PatternNode {
+  return { kind: "assertion", assertion };
 }

@@ -1,23 +1,23 @@
 import { TextView } from "./text-view.ts";
 
-/** A string's content or a number, in the spelling of the view. */
+/** The content of a string, or a number. Positions refer to the view. */
 interface JsonToken {
-  is: "string" | "number";
+  kind: "string" | "number";
   start: number;
   end: number;
 }
 
 export interface JsonView {
-  /** The text with the escapes in its strings read, and nothing else changed. */
+  /** The text with the escapes in its strings decoded; everything else is unchanged. */
   view: TextView;
   tokens: JsonToken[];
-  /** The view with `jsonQuote` where strings begin and end, so that no quote within one is taken for its end. */
-  marked: string;
+  /** The view with `jsonQuote` in place of the quotes around strings, so that a quote inside a string is not taken for its end. */
+  markedText: string;
 }
 
 export const jsonQuote = "\uE000";
 
-const controls: Readonly<Record<string, string>> = {
+const controlEscapes: Readonly<Record<string, string>> = {
   n: "\n",
   r: "\r",
   t: "\t",
@@ -27,65 +27,65 @@ const controls: Readonly<Record<string, string>> = {
 
 const tokensPerStep = 1000;
 
-/** Of a text that is JSON; undefined if it is none. */
-export function* jsonView(text: string): Generator<void, JsonView | undefined> {
-  if (!isJson(text)) return undefined;
+/** Returns the view of a JSON text, or undefined if the text is not JSON. */
+export function* createJsonView(text: string): Generator<void, JsonView | undefined> {
+  if (!isJsonText(text)) return undefined;
   yield;
   const view = new TextView(text);
   const tokens: JsonToken[] = [];
-  /** How much shorter the view is than the text so far. */
-  let less = 0;
-  let escape = nextEscape(text, 0);
+  /** How many characters shorter the view is than the text so far. */
+  let shrinkage = 0;
+  let escape = findNextEscape(text, 0);
   const pattern = /["\-\d]/g;
-  for (let found = pattern.exec(text); found !== null; found = pattern.exec(text)) {
+  for (let match = pattern.exec(text); match !== null; match = pattern.exec(text)) {
     if (tokens.length % tokensPerStep === 0) yield;
-    const { index } = found;
-    if (found[0] !== '"') {
+    const { index } = match;
+    if (match[0] !== '"') {
       const number = /[-+.\deE]+/y;
       number.lastIndex = index;
       const end = index + (number.exec(text)?.[0].length ?? 1);
-      tokens.push({ is: "number", start: index - less, end: end - less });
+      tokens.push({ kind: "number", start: index - shrinkage, end: end - shrinkage });
       pattern.lastIndex = end;
       continue;
     }
-    const start = index + 1 - less;
-    let at = index + 1;
+    const start = index + 1 - shrinkage;
+    let position = index + 1;
     for (;;) {
-      const quote = text.indexOf('"', at);
+      const quote = text.indexOf('"', position);
       if (escape > quote) {
-        at = quote;
+        position = quote;
         break;
       }
-      const letter = text[escape + 1] ?? "";
-      const isCode = letter === "u";
-      at = escape + (isCode ? 6 : 2);
-      const reads = isCode
-        ? String.fromCharCode(Number.parseInt(text.slice(escape + 2, at), 16))
-        : (controls[letter] ?? letter);
-      view.replace(escape, at, reads);
-      less += at - escape - 1;
-      escape = nextEscape(text, at);
+      const escapeCharacter = text[escape + 1] ?? "";
+      const isUnicodeEscape = escapeCharacter === "u";
+      position = escape + (isUnicodeEscape ? 6 : 2);
+      const decodedCharacter = isUnicodeEscape
+        ? String.fromCharCode(Number.parseInt(text.slice(escape + 2, position), 16))
+        : (controlEscapes[escapeCharacter] ?? escapeCharacter);
+      view.replace(escape, position, decodedCharacter);
+      shrinkage += position - escape - 1;
+      escape = findNextEscape(text, position);
     }
-    tokens.push({ is: "string", start, end: at - less });
-    pattern.lastIndex = at + 1;
+    tokens.push({ kind: "string", start, end: position - shrinkage });
+    pattern.lastIndex = position + 1;
   }
-  view.done();
+  view.finish();
   yield;
-  return { view, tokens, marked: withMarkedQuotes(view.text, tokens) };
+  return { view, tokens, markedText: markQuotes(view.text, tokens) };
 }
 
-function withMarkedQuotes(text: string, tokens: readonly JsonToken[]): string {
+function markQuotes(text: string, tokens: readonly JsonToken[]): string {
   const pieces: string[] = [];
-  let at = 0;
-  for (const { is, start, end } of tokens)
-    if (is === "string") {
-      pieces.push(text.slice(at, start - 1), jsonQuote, text.slice(start, end), jsonQuote);
-      at = end + 1;
+  let copiedTo = 0;
+  for (const { kind, start, end } of tokens)
+    if (kind === "string") {
+      pieces.push(text.slice(copiedTo, start - 1), jsonQuote, text.slice(start, end), jsonQuote);
+      copiedTo = end + 1;
     }
-  return pieces.join("") + text.slice(at);
+  return pieces.join("") + text.slice(copiedTo);
 }
 
-function isJson(text: string): boolean {
+function isJsonText(text: string): boolean {
   if (!/^\s*[[{"]/.test(text)) return false;
   try {
     JSON.parse(text);
@@ -95,7 +95,7 @@ function isJson(text: string): boolean {
   }
 }
 
-function nextEscape(text: string, from: number): number {
-  const at = text.indexOf("\\", from);
-  return at === -1 ? text.length : at;
+function findNextEscape(text: string, start: number): number {
+  const index = text.indexOf("\\", start);
+  return index === -1 ? text.length : index;
 }

@@ -1,64 +1,58 @@
-import type { Placeholder } from "@deltawire/tasks/chats";
 import type { ResponsesRequest } from "@deltawire/wire";
-import { runInTurns } from "../event-loop.ts";
+import { runTimeSliced } from "../event-loop.ts";
 import { ModelError, type Model } from "../model.ts";
-import { maskRequestSteps } from "./masked-request.ts";
+import { maskAndStore } from "./mask-and-store.ts";
+import { maskRequestSteps } from "./mask-request.ts";
+import type { PlaceholderStore } from "./placeholder-table.ts";
 import { PrivacyError } from "./privacy-error.ts";
-import { UnmaskedReply } from "./unmasked-reply.ts";
+import { ReplyUnmasker } from "./reply-unmasker.ts";
 import type { Vault } from "./vault.ts";
 
 /**
- * Masks requests and unmasks replies of `model`. `keep` stores new private values with their placeholders: those of a request
- * before it is sent, so that the reply can be unmasked, and those that a reply creates before they are shown, so that any
- * process masks them in later requests. What cannot be stored is neither sent nor shown.
+ * Masks requests and unmasks replies of `model`. `store` receives new private values with their placeholders:
+ * those of a request before it is sent, so that the reply can be unmasked, and those that a reply creates before they are
+ * shown, so that any process masks them in later requests. If storing fails, nothing is sent or shown.
  */
-export function maskedModel(
-  model: Model,
-  vault: Vault,
-  keep: (fresh: readonly Placeholder[]) => Promise<void>,
-): Model {
+export function createMaskedModel(model: Model, vault: Vault, store: PlaceholderStore): Model {
   return {
     ...(model.name !== undefined && { name: model.name }),
     async *stream(request, signal, report) {
-      const masked = await maskRequest(request, vault, keep, signal);
+      const masked = await maskRequest(request, vault, store, signal);
       signal.throwIfAborted();
-      const reply = new UnmaskedReply(vault);
+      const reply = new ReplyUnmasker(vault);
       try {
         for await (const batch of model.stream(masked, signal, report)) {
           const events = reply.push(batch);
-          if (vault.hasFresh) await stored(vault, keep);
+          if (vault.hasNewPlaceholders) await storeOrThrow(vault, store);
           if (events.length > 0) yield events;
         }
       } catch (error) {
-        if (error instanceof NotStored) throw error.cause;
-        const rest = reply.end();
-        const unmasked = readable(error, vault);
+        if (error instanceof PlaceholdersNotStoredError) throw error.cause;
+        const remainingEvents = reply.end();
+        const unmasked = unmaskError(error, vault);
         try {
-          await vault.keepFresh(keep);
+          await vault.storeNewPlaceholders(store);
         } catch {
           throw error;
         }
-        if (rest.length > 0 && !signal.aborted) yield rest;
+        if (remainingEvents.length > 0 && !signal.aborted) yield remainingEvents;
         throw unmasked;
       }
-      const rest = reply.end();
-      await vault.keepFresh(keep);
-      if (rest.length > 0) yield rest;
+      const remainingEvents = reply.end();
+      await vault.storeNewPlaceholders(store);
+      if (remainingEvents.length > 0) yield remainingEvents;
     },
   };
 }
 
-/** Told apart from what the model throws: nothing that is held back may follow it. */
-class NotStored extends Error {}
+/** Distinguishes failures of the store from those of the model: pending text must not be shown if storing failed. */
+class PlaceholdersNotStoredError extends Error {}
 
-async function stored(
-  vault: Vault,
-  keep: (fresh: readonly Placeholder[]) => Promise<void>,
-): Promise<void> {
+async function storeOrThrow(vault: Vault, store: PlaceholderStore): Promise<void> {
   try {
-    await vault.keepFresh(keep);
+    await vault.storeNewPlaceholders(store);
   } catch (cause) {
-    throw new NotStored("new private values could not be stored", { cause });
+    throw new PlaceholdersNotStoredError("new private values could not be stored", { cause });
   }
 }
 
@@ -66,25 +60,26 @@ async function stored(
 async function maskRequest(
   request: ResponsesRequest,
   vault: Vault,
-  keep: (fresh: readonly Placeholder[]) => Promise<void>,
+  store: PlaceholderStore,
   signal: AbortSignal,
 ): Promise<ResponsesRequest> {
-  let masked: ResponsesRequest;
-  try {
-    masked = await runInTurns(maskRequestSteps(request, vault), signal);
-  } catch (error) {
-    // Values that were learned before it ended: a vault stays in memory until they are stored.
-    await vault.keepFresh(keep).catch(() => undefined);
-    if (error instanceof PrivacyError)
-      throw new ModelError(error.code, error.message, { cause: error });
-    throw error;
-  }
-  await vault.keepFresh(keep);
-  return masked;
+  // Values that an answer in another process has learned are masked too.
+  if (store.isShared) await vault.refresh(store);
+  return maskAndStore(vault, store, async () => {
+    try {
+      return await runTimeSliced(maskRequestSteps(request, vault), signal);
+    } catch (error) {
+      // Stores the values learned before the failure: a vault stays in memory until its values are stored.
+      await vault.storeNewPlaceholders(store).catch(() => undefined);
+      if (error instanceof PrivacyError)
+        throw new ModelError(error.code, error.message, { cause: error });
+      throw error;
+    }
+  });
 }
 
-/** A server may tell what it did not like in what it got. */
-function readable(error: unknown, vault: Vault): unknown {
+/** Unmasks the message of an error: servers quote the request in it. */
+function unmaskError(error: unknown, vault: Vault): unknown {
   if (!(error instanceof ModelError)) return error;
   const message = vault.unmask(error.message);
   if (message === error.message) return error;

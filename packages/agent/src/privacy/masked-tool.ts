@@ -1,19 +1,16 @@
-import type { Placeholder } from "@deltawire/tasks/chats";
-import { runInTurns } from "../event-loop.ts";
+import { runTimeSliced } from "../event-loop.ts";
 import { StreamedOutput } from "../calls/streamed-output.ts";
 import type { StreamedBlock, Tool, ToolStream } from "../tool.ts";
+import { maskAndStore } from "./mask-and-store.ts";
+import type { PlaceholderStore } from "./placeholder-table.ts";
 import type { Vault } from "./vault.ts";
 
 /**
- * A tool that says it wants no private values gets placeholders, as the model wrote them, and what it answers is told with
- * the values in it: the user reads it, and the model gets it masked again. Values that are new then are stored by `keep`
- * before; else the call fails. Every other tool is as it is.
+ * Wraps a tool with `unmask: false`: it receives placeholders, as the model wrote them, and the values are filled into its
+ * result, which the user reads (the model receives it masked again). New values are stored before the tool runs and before its
+ * result is returned; if storing fails, the call fails. Returns every other tool unchanged.
  */
-export function maskedTool(
-  tool: Tool,
-  vault: Vault,
-  keep: (fresh: readonly Placeholder[]) => Promise<void>,
-): Tool {
+export function createMaskedTool(tool: Tool, vault: Vault, store: PlaceholderStore): Tool {
   if (tool.unmask !== false) return tool;
   const unmaskSteps = function* (text: string): Generator<void, string> {
     yield;
@@ -23,56 +20,60 @@ export function maskedTool(
     ...tool,
     check: (input) => tool.check(input),
     run: async (input, context) => {
-      const masked = await runInTurns(
-        eachText(input, (text) => vault.maskSteps(text)),
-        context.signal,
+      const masked = await maskAndStore(vault, store, () =>
+        runTimeSliced(
+          mapTexts(input, (text) => vault.maskSteps(text)),
+          context.signal,
+        ),
       );
       const stream = new StreamedOutput({ blobs: context.blobs });
       let result: unknown;
       try {
         result = await tool.run(masked, { ...context, stream });
       } catch (error) {
-        await passOn(stream, context.stream);
+        await forwardStream(stream, context.stream);
         throw error;
       } finally {
         stream.stop();
       }
-      const shown = await runInTurns(eachText(result, unmaskSteps));
-      await passOn(stream, context.stream);
-      await vault.keepFresh(keep);
-      return shown;
+      const unmasked = await runTimeSliced(mapTexts(result, unmaskSteps));
+      await forwardStream(stream, context.stream);
+      await vault.storeNewPlaceholders(store);
+      return unmasked;
     },
   };
 
-  /** What such a tool streams is shown when it has ended: values are filled in, and stored before they are shown. */
-  async function passOn(from: StreamedOutput, to: ToolStream): Promise<void> {
-    const { output, failure } = await from.end();
+  /** Forwards the streamed blocks once the tool has ended: values are filled in, and stored before they are shown. */
+  async function forwardStream(source: StreamedOutput, target: ToolStream): Promise<void> {
+    const { output, failure } = await source.end();
     if (failure !== undefined) throw failure;
-    const blocks = (await runInTurns(eachText(output.block_list, unmaskSteps))) as StreamedBlock[];
-    await vault.keepFresh(keep);
-    for (const block of blocks) to.block(block);
+    const blocks = (await runTimeSliced(
+      mapTexts(output.block_list, unmaskSteps),
+    )) as StreamedBlock[];
+    await vault.storeNewPlaceholders(store);
+    for (const block of blocks) target.block(block);
   }
 }
 
-function* eachText(
+function* mapTexts(
   value: unknown,
-  change: (text: string) => Generator<void, string>,
+  transform: (text: string) => Generator<void, string>,
 ): Generator<void, unknown> {
-  if (typeof value === "string") return yield* change(value);
+  if (typeof value === "string") return yield* transform(value);
   if (Array.isArray(value)) {
-    const changed: unknown[] = [];
-    for (const one of value) changed.push(yield* eachText(one, change));
-    return changed;
+    const elements: unknown[] = [];
+    for (const element of value) elements.push(yield* mapTexts(element, transform));
+    return elements;
   }
-  if (!isPlain(value)) return value;
-  const changed: [string, unknown][] = [];
-  for (const [name, one] of Object.entries(value))
-    changed.push([yield* change(name), yield* eachText(one, change)]);
-  return Object.fromEntries(changed);
+  if (!isPlainObject(value)) return value;
+  const entries: [string, unknown][] = [];
+  for (const [name, element] of Object.entries(value))
+    entries.push([yield* transform(name), yield* mapTexts(element, transform)]);
+  return Object.fromEntries(entries);
 }
 
-/** Bytes, dates and the like have no texts of their own. */
-function isPlain(value: unknown): value is object {
+/** False for bytes, dates and other objects that hold no strings to mask. */
+function isPlainObject(value: unknown): value is object {
   if (typeof value !== "object" || value === null) return false;
   const prototype: unknown = Object.getPrototypeOf(value);
   return prototype === Object.prototype || prototype === null;

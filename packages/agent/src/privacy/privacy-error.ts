@@ -1,6 +1,6 @@
 export type PrivacyErrorCode = "bad_fields" | "pattern_too_slow";
 
-/** A text cannot be masked as the settings say, and so it must not leave. */
+/** Thrown if text cannot be masked as configured. It must not be sent. */
 export class PrivacyError extends Error {
   readonly code: PrivacyErrorCode;
 

@@ -1,53 +1,47 @@
 import { createHash } from "node:crypto";
 import type { ChatSettings, Placeholder, PrivacyField } from "@deltawire/tasks/chats";
-import { runAtOnce } from "../event-loop.ts";
-import { checkPrivacyFields } from "./check-fields.ts";
-import { wordAround } from "./edges.ts";
-import { FieldSearch, isFoundKind, labelOf } from "./field-search.ts";
-import { jsonView, type JsonView } from "./json-view.ts";
-import { KnownValues } from "./known-values.ts";
-import { MaskedTexts } from "./masked-texts.ts";
+import { runSync } from "../event-loop.ts";
+import { checkPrivacyFields } from "./check-privacy-fields.ts";
+import { findWordAround } from "./word-boundaries.ts";
+import { FieldSearch, isDetectableKind, getFieldLabel } from "./field-search.ts";
+import { createJsonView, type JsonView } from "./json-view.ts";
+import { KnownPrivateValues } from "./known-values.ts";
+import { MaskedTextCache } from "./masked-text-cache.ts";
 import {
-  exactPlaceholders,
-  formsOf,
-  inArgument,
-  partsOf,
-  placeholderOf,
-  replaceWritten,
+  compilePlaceholderPattern,
+  listEncodedForms,
+  escapeForArgument,
+  parsePlaceholder,
+  replacePlaceholders,
 } from "./placeholder.ts";
+import { PlaceholderTable, type PlaceholderStore } from "./placeholder-table.ts";
 import { PrivacyError } from "./privacy-error.ts";
-import { united, type Span } from "./spans.ts";
-import { loosened, objectCharacter, withoutPlaceholders } from "./text-view.ts";
+import { mergeSpans, type PrivateSpan } from "./merge-spans.ts";
+import { normalizeSpelling, placeholderCharacter, hidePlaceholders } from "./text-view.ts";
 
-/** How often a text is looked at again: what is masked first may show an edge or tell a value for the rest of it. */
-const mostPasses = 8;
-/** How far around a cut values are looked for: private keys have some thousand characters. */
-const reach = 8000;
-/** How much of what stands around a value is looked at to tell whether it is found there. */
-const around = 100;
+/** Passes over one text: masking a value may reveal a word boundary or the context of another value. */
+const maxPasses = 8;
+/** Characters around a cut that are searched for values: private keys have a few thousand. */
+const cutContextLength = 8000;
+/** Characters around a value that are searched, to check whether the value is found in that context. */
+const wordContextLength = 100;
 
 /**
- * What private values a chat has and what stands for them. A value has one placeholder for as long as the chat lives, each
- * spelling its own, so that it comes back to the letter. One vault for a chat: two would give one placeholder twice.
+ * The private values of a chat and their placeholders. A value has the same placeholder for the lifetime of the chat. Each
+ * spelling has its own, so that it is restored exactly. A process has one vault for each chat.
  */
 export class Vault {
   readonly tag: string;
-  /** Of its placeholders, in the order of the fields. */
+  /** Labels of the placeholders, in the order of the fields. */
   readonly labels: readonly string[];
   readonly #fields: readonly PrivacyField[];
   readonly #search: FieldSearch;
-  readonly #known = new KnownValues();
-  readonly #maskedTexts = new MaskedTexts();
-  readonly #placeholders = new Map<string, string>();
-  readonly #values = new Map<string, Placeholder>();
-  readonly #numbers = new Map<string, number>();
-  readonly #exact: RegExp;
-  #fresh: Placeholder[] = [];
-  #characters = 0;
-  #keeping: Promise<void> = Promise.resolve();
-  #isKeeping = false;
+  readonly #known = new KnownPrivateValues();
+  readonly #maskedTexts = new MaskedTextCache();
+  readonly #table: PlaceholderTable;
+  readonly #placeholderPattern: RegExp;
 
-  /** `tag`: four of a-z and 0-9, for a chat that has no placeholders yet. */
+  /** `known`: all stored placeholders of the chat. `tag` is used if `known` is empty: four characters of a-z and 0-9. Throws a PrivacyError if the fields are invalid. */
   constructor(options: {
     fields: readonly PrivacyField[];
     known: readonly Placeholder[];
@@ -56,320 +50,314 @@ export class Vault {
     const { fields, known } = options;
     const problems = checkPrivacyFields(fields);
     if (problems.length > 0) throw new PrivacyError("bad_fields", problems.join("\n"));
-    const parts = known.flatMap(({ placeholder }) => partsOf(placeholder) ?? []);
+    const parts = known.flatMap(({ placeholder }) => parsePlaceholder(placeholder) ?? []);
     this.tag = parts[0]?.tag ?? options.tag;
     if (!/^[a-z0-9]{4}$/.test(this.tag))
-      throw new TypeError(`a tag is four of a-z and 0-9, not "${this.tag}"`);
+      throw new TypeError(`tag must be four characters of a-z and 0-9, got "${this.tag}"`);
     this.#fields = fields;
-    this.labels = [...new Set(fields.map(labelOf))];
+    this.labels = [...new Set(fields.map(getFieldLabel))];
     this.#search = new FieldSearch(fields);
+    // "NONE" makes sure that there is a label: without one, the pattern would match an empty label.
     const labels = new Set([...this.labels, ...parts.map(({ label }) => label), "NONE"]);
-    this.#exact = exactPlaceholders(
+    this.#placeholderPattern = compilePlaceholderPattern(
       [...labels],
       [...new Set([this.tag, ...parts.map(({ tag }) => tag)])],
     );
-    for (const each of known) this.#learn(each);
+    this.#table = new PlaceholderTable(this.tag, known, (placeholder) => this.#learn(placeholder));
   }
 
-  /** How many values it knows. */
+  /** Number of known values. */
   get size(): number {
-    return this.#values.size;
+    return this.#table.size;
   }
 
-  /** Of all its values and cached texts: about how much memory it takes. */
+  /** Approximate memory use of all values and cached text, in characters. */
   get characters(): number {
-    return this.#characters + this.#maskedTexts.characters;
+    return this.#table.characters + this.#maskedTexts.characters;
   }
 
-  /** With placeholders for all private values. Placeholders that are there stay. For short texts: see `maskSteps`. */
+  /** Increases when text that was masked before must be masked again. Only happens if several processes mask a chat. */
+  get generation(): number {
+    return this.#table.generation;
+  }
+
+  /** Replaces all private values by placeholders. Existing placeholders are left unchanged. For long text use `maskSteps`. */
   mask(text: string): string {
-    return runAtOnce(this.maskSteps(text));
+    return runSync(this.maskSteps(text));
   }
 
-  /** The same in steps of some milliseconds each. Between them other texts may be masked and new values be learned. */
+  /** Like `mask`, in steps of a few milliseconds. Between two steps other text may be masked and new values learned. */
   *maskSteps(text: string): Generator<void, string> {
-    return yield* this.#cached(text, "text", (before) => this.#maskOnce(before));
+    return yield* this.#maskCached(text, "text", (current) => this.#maskOnce(current));
   }
 
-  /** The same for a text that may be JSON: then values are those that its strings mean, and it stays JSON. */
+  /** Like `mask`, for text that may be JSON: values are searched in the decoded strings, and the result is valid JSON. */
   maskJson(text: string): string {
-    return runAtOnce(this.maskJsonSteps(text));
+    return runSync(this.maskJsonSteps(text));
   }
 
   *maskJsonSteps(text: string): Generator<void, string> {
-    return yield* this.#cached(text, "json", (before) => this.#maskJsonOnce(before));
+    return yield* this.#maskCached(text, "json", (current) => this.#maskJsonOnce(current));
   }
 
-  *#maskOnce(before: string): Generator<void, string> {
-    const spans = yield* this.#find(before);
-    if (spans.length === 0) return before;
+  *#maskOnce(text: string): Generator<void, string> {
+    const spans = yield* this.#find(text);
+    if (spans.length === 0) return text;
     const pieces: string[] = [];
-    let at = 0;
+    let copiedTo = 0;
     for (const { start, end, kind, label } of spans) {
       pieces.push(
-        before.slice(at, start),
-        this.#placeholderFor(before.slice(start, end), kind, label),
+        text.slice(copiedTo, start),
+        this.#table.getOrCreate(text.slice(start, end), kind, label),
       );
-      at = end;
+      copiedTo = end;
     }
-    return pieces.join("") + before.slice(at);
+    return pieces.join("") + text.slice(copiedTo);
   }
 
-  *#maskJsonOnce(before: string): Generator<void, string> {
-    const json = yield* jsonView(before);
+  *#maskJsonOnce(text: string): Generator<void, string> {
+    const json = yield* createJsonView(text);
     return json === undefined
-      ? (yield* this.#untilSettled(before, (text) => this.#maskOnce(text))).masked
-      : yield* this.#maskStrings(before, json);
+      ? (yield* this.#maskUntilStable(text, (current) => this.#maskOnce(current))).masked
+      : yield* this.#maskJsonStrings(text, json);
   }
 
   /**
-   * The values again, for all that is written like one of our placeholders. What is unknown stays. What a value makes of
-   * the word that it stands in may be a new value: `keepFresh` before anybody sees it. `before`: what stands before the text.
+   * Replaces placeholders by their values. Unknown placeholders are left unchanged. A value joined with adjacent letters may
+   * be a new value: call `storeNewPlaceholders` before showing the result. `precedingText` comes before `text`.
    */
-  unmask(text: string, before = ""): string {
-    return this.#unmasked(text, before, { isJson: false });
+  unmask(text: string, precedingText = ""): string {
+    return this.#replaceAndLearn(text, precedingText, { isJson: false });
   }
 
-  /** For the arguments of a call or a piece of them: values are written as within the strings of JSON. */
-  unmaskJson(text: string, before = ""): string {
-    return this.#unmasked(text, before, { isJson: true });
+  /** Like `unmask`, for the JSON of arguments or a part of it: values are escaped for JSON strings. */
+  unmaskJson(text: string, precedingText = ""): string {
+    return this.#replaceAndLearn(text, precedingText, { isJson: true });
   }
 
   isPrivate(text: string): boolean {
-    return this.#findAtOnce(text).length > 0;
+    return this.#findSync(text).length > 0;
   }
 
   /**
-   * Where a text may be cut, at a place or before it: not within a value. What stands around the place is learned, since a
-   * cut may take from a value what tells that it is one. A value of more than 8,000 characters is cut nevertheless, and what
-   * is behind the cut may leave: it does not begin like one.
+   * Returns where text can be cut without splitting a value: `position`, or a position before it. Learns the values around the
+   * cut, since a cut may separate a value from the context that identifies it. A value of more than 8,000 characters may be
+   * split, and the part after the cut is then not masked: it does not look like a value.
    */
-  cutBefore(text: string, at: number): number {
-    const from = Math.max(0, at - reach);
-    const near = text.slice(from, at + reach);
-    const isCut = ({ start, end }: Span): boolean =>
-      (start === 0 && from > 0) || (end === near.length && from + end < text.length);
-    let spans = this.#findAtOnce(near);
-    const known = this.size;
+  cutBefore(text: string, position: number): number {
+    const contextStart = Math.max(0, position - cutContextLength);
+    const context = text.slice(contextStart, position + cutContextLength);
+    const isCut = ({ start, end }: PrivateSpan): boolean =>
+      (start === 0 && contextStart > 0) ||
+      (end === context.length && contextStart + end < text.length);
+    let spans = this.#findSync(context);
+    const sizeBefore = this.size;
     for (const span of spans)
       if (!isCut(span))
-        this.#placeholderFor(near.slice(span.start, span.end), span.kind, span.label);
-    if (this.size > known) spans = this.#findAtOnce(near);
-    const cut = spans.find(({ start, end }) => from + start < at && at < from + end);
-    return cut === undefined ? at : from + cut.start;
-  }
-
-  /** What was added since the last time. */
-  takeFresh(): Placeholder[] {
-    return this.#fresh.splice(0);
-  }
-
-  /** Whether `keepFresh` has anything to do, or is still at it. */
-  get hasFresh(): boolean {
-    return this.#fresh.length > 0 || this.#isKeeping;
-  }
-
-  /** Keeps what was added, after whoever is at it: what one round has named, the next may send. */
-  async keepFresh(keep: (fresh: readonly Placeholder[]) => Promise<void>): Promise<void> {
-    const before = this.#keeping;
-    const mine = (async () => {
-      await before.catch(() => undefined);
-      const fresh = this.takeFresh();
-      if (fresh.length === 0) return;
-      try {
-        await keep(fresh);
-      } catch (error) {
-        this.#fresh.unshift(...fresh);
-        throw error;
-      }
-    })();
-    this.#keeping = mine;
-    this.#isKeeping = true;
-    try {
-      await mine;
-    } finally {
-      if (this.#keeping === mine) this.#isKeeping = false;
-    }
-  }
-
-  #unmasked(text: string, before: string, { isJson }: { isJson: boolean }): string {
-    const unmasked = replaceWritten(
-      text,
-      (placeholder) => this.#values.get(placeholder)?.value,
-      (value) => (isJson ? inArgument(value) : value),
+        this.#table.getOrCreate(context.slice(span.start, span.end), span.kind, span.label);
+    if (this.size > sizeBefore) spans = this.#findSync(context);
+    const cutSpan = spans.find(
+      ({ start, end }) => contextStart + start < position && position < contextStart + end,
     );
-    const read = isJson ? withoutEscapes : (written: string): string => written;
-    for (const { placeholder, start, end } of unmasked.replaced) {
-      const known = this.#values.get(placeholder);
-      if (known === undefined) continue;
-      const written = (before + unmasked.text.slice(Math.max(0, start - around), start)).slice(
-        -around,
+    return cutSpan === undefined ? position : contextStart + cutSpan.start;
+  }
+
+  /** Returns the placeholders added since the last call. */
+  takeNewPlaceholders(): Placeholder[] {
+    return this.#table.takeNew();
+  }
+
+  /** True if there are placeholders that are not stored yet, or are being stored. */
+  get hasNewPlaceholders(): boolean {
+    return this.#table.hasNew;
+  }
+
+  /** Stores the new placeholders, after any pending store: the next round may send what the previous one added. */
+  storeNewPlaceholders(store: PlaceholderStore): Promise<void> {
+    return this.#table.storeNew(store);
+  }
+
+  /** Reads the placeholders that other processes have stored. */
+  refresh(store: PlaceholderStore): Promise<void> {
+    return this.#table.refresh(store);
+  }
+
+  #replaceAndLearn(text: string, precedingText: string, { isJson }: { isJson: boolean }): string {
+    const replacement = replacePlaceholders(
+      text,
+      (placeholder) => this.#table.find(placeholder)?.value,
+      (value) => (isJson ? escapeForArgument(value) : value),
+    );
+    const decode = isJson ? decodeEscapes : (text: string): string => text;
+    for (const { placeholder, start, end } of replacement.replaced) {
+      const knownPlaceholder = this.#table.find(placeholder);
+      if (knownPlaceholder === undefined) continue;
+      const context = (
+        precedingText + replacement.text.slice(Math.max(0, start - wordContextLength), start)
+      ).slice(-wordContextLength);
+      this.#learnWord(
+        knownPlaceholder,
+        decode(context),
+        decode(replacement.text.slice(end, end + wordContextLength)),
       );
-      this.#learnWord(known, read(written), read(unmasked.text.slice(end, end + around)));
     }
-    return unmasked.text;
+    return replacement.text;
   }
 
-  /** Letters that a model writes onto a value can make a word of both in which it is found no more: that is private then. */
-  #learnWord({ placeholder, value, kind }: Placeholder, before: string, after: string): void {
-    const word = wordAround(before, after);
+  /** Learns a value together with the letters that a model has attached to it, if the value is no longer found in that word. */
+  #learnWord(
+    { placeholder, value, kind }: Placeholder,
+    textBefore: string,
+    textAfter: string,
+  ): void {
+    const word = findWordAround(textBefore, textAfter);
     if (word.before === "" && word.after === "") return;
-    const isFoundIn = (start: string, end: string): boolean =>
-      this.#findAtOnce(start + value + end).some(
-        (span) => span.start <= start.length && span.end >= start.length + value.length,
+    const isFoundIn = (prefix: string, suffix: string): boolean =>
+      this.#findSync(prefix + value + suffix).some(
+        (span) => span.start <= prefix.length && span.end >= prefix.length + value.length,
       );
-    if (isFoundIn(before, after) || !isFoundIn("", "")) return;
-    const { label = "" } = partsOf(placeholder) ?? {};
-    this.#placeholderFor(word.before + value + word.after, kind, label);
+    if (isFoundIn(textBefore, textAfter) || !isFoundIn("", "")) return;
+    const { label = "" } = parsePlaceholder(placeholder) ?? {};
+    this.#table.getOrCreate(word.before + value + word.after, kind, label);
   }
 
-  *#cached(
+  *#maskCached(
     text: string,
     syntax: "text" | "json",
     pass: (text: string) => Generator<void, string>,
   ): Generator<void, string> {
-    const key = this.#maskedTexts.keyOf(text, syntax);
-    if (key === undefined) return (yield* this.#untilSettled(text, pass)).masked;
-    const cached = this.#maskedTexts.get(key, text, this.size);
+    const key = this.#maskedTexts.createKey(text, syntax);
+    if (key === undefined) return (yield* this.#maskUntilStable(text, pass)).masked;
+    const cached = this.#maskedTexts.get(key, text, this.#table.revision);
     if (cached !== undefined) return cached;
-    const { masked, settledAt } = yield* this.#untilSettled(text, pass);
-    if (settledAt === this.size) this.#maskedTexts.set(key, text, masked, settledAt);
+    const { masked, stableAt } = yield* this.#maskUntilStable(text, pass);
+    if (stableAt === this.#table.revision) this.#maskedTexts.set(key, text, masked, stableAt);
     return masked;
   }
 
-  /** `settledAt`: how many values were known when a last pass found nothing; undefined if none did. */
-  *#untilSettled(
+  /** `stableAt`: the revision of the placeholders when a pass left the text unchanged; undefined if every pass changed the text. */
+  *#maskUntilStable(
     text: string,
     pass: (text: string) => Generator<void, string>,
-  ): Generator<void, { masked: string; settledAt: number | undefined }> {
-    let before = text;
-    for (let count = 0; count < mostPasses; count += 1) {
-      const known = this.size;
-      const after = yield* pass(before);
-      if (after === before) return { masked: before, settledAt: known };
-      before = after;
+  ): Generator<void, { masked: string; stableAt: number | undefined }> {
+    let current = text;
+    for (let count = 0; count < maxPasses; count += 1) {
+      const stableAt = this.#table.revision;
+      const masked = yield* pass(current);
+      if (masked === current) return { masked, stableAt };
+      current = masked;
     }
-    return { masked: before, settledAt: undefined };
+    return { masked: current, stableAt: undefined };
   }
 
-  *#maskStrings(text: string, { view, tokens, marked }: JsonView): Generator<void, string> {
+  *#maskJsonStrings(text: string, { view, tokens, markedText }: JsonView): Generator<void, string> {
     const pieces: string[] = [];
-    let at = 0;
-    let next = 0;
-    for (const span of yield* this.#find(view.text, marked)) {
-      while ((tokens[next]?.end ?? Infinity) <= span.start) next += 1;
-      for (let index = next; (tokens[index]?.start ?? Infinity) < span.end; index += 1) {
+    let copiedTo = 0;
+    let tokenIndex = 0;
+    for (const span of yield* this.#find(view.text, markedText)) {
+      while ((tokens[tokenIndex]?.end ?? Infinity) <= span.start) tokenIndex += 1;
+      for (let index = tokenIndex; (tokens[index]?.start ?? Infinity) < span.end; index += 1) {
         const token = tokens[index];
         if (token === undefined) break;
-        const isNumber = token.is === "number";
+        const isNumber = token.kind === "number";
         const start = isNumber ? token.start : Math.max(token.start, span.start);
         const end = isNumber ? token.end : Math.min(token.end, span.end);
-        if (start >= end || view.sourceStart(start) < at) continue;
-        const placeholder = this.#placeholderFor(
+        if (start >= end || view.toSourceStart(start) < copiedTo) continue;
+        const placeholder = this.#table.getOrCreate(
           view.text.slice(start, end),
           span.kind,
           span.label,
         );
         pieces.push(
-          text.slice(at, view.sourceStart(start)),
+          text.slice(copiedTo, view.toSourceStart(start)),
           isNumber ? `"${placeholder}"` : placeholder,
         );
-        at = view.sourceEnd(end);
+        copiedTo = view.toSourceEnd(end);
       }
     }
-    return pieces.join("") + text.slice(at);
+    return pieces.join("") + text.slice(copiedTo);
   }
 
-  #findAtOnce(text: string): Span[] {
-    return runAtOnce(this.#find(text));
+  #findSync(text: string): PrivateSpan[] {
+    return runSync(this.#find(text));
   }
 
-  /** What is private in a text and no placeholder yet. `marked`: the same with JSON's own quotes marked. */
-  *#find(text: string, marked?: string): Generator<void, Span[]> {
-    const plain = yield* withoutPlaceholders(text, this.#exact);
-    const loose = yield* loosened(
-      marked === undefined ? plain.text : (yield* withoutPlaceholders(marked, this.#exact)).text,
+  /** Finds the private parts of the text that are not masked yet. `markedText` is the same text with JSON quotes marked. */
+  *#find(text: string, markedText?: string): Generator<void, PrivateSpan[]> {
+    const plainView = yield* hidePlaceholders(text, this.#placeholderPattern);
+    const normalizedView = yield* normalizeSpelling(
+      markedText === undefined
+        ? plainView.text
+        : (yield* hidePlaceholders(markedText, this.#placeholderPattern)).text,
     );
-    const spans: Span[] = [];
-    yield* this.#search.find(plain.text, spans);
-    yield* this.#known.find(plain.text, spans);
-    const first = spans.length;
-    // An "n" of `\n` is none of the address behind it: what looks like a value is looked for in what the text means.
-    yield* this.#search.look(loose.text, spans);
-    if (!loose.isSame) {
-      yield* this.#search.find(loose.text, spans);
-      yield* this.#known.find(loose.text, spans);
-      for (const span of spans.slice(first)) {
-        span.start = loose.sourceStart(span.start);
-        span.end = loose.sourceEnd(span.end);
+    const spans: PrivateSpan[] = [];
+    yield* this.#search.findConfigured(plainView.text, spans);
+    yield* this.#known.find(plainView.text, spans);
+    const normalizedStart = spans.length;
+    // Formats are searched in the decoded text: the "n" of `\n` does not belong to the address after it.
+    yield* this.#search.findDetectable(normalizedView.text, spans);
+    if (!normalizedView.isUnchanged) {
+      yield* this.#search.findConfigured(normalizedView.text, spans);
+      yield* this.#known.find(normalizedView.text, spans);
+      for (const span of spans.slice(normalizedStart)) {
+        span.start = normalizedView.toSourceStart(span.start);
+        span.end = normalizedView.toSourceEnd(span.end);
       }
     }
-    const found = united(spans);
-    if (plain.isSame) return found;
-    return found.flatMap((span) =>
-      betweenPlaceholders(span, plain.text).map((part) => ({
+    const mergedSpans = mergeSpans(spans);
+    if (plainView.isUnchanged) return mergedSpans;
+    return mergedSpans.flatMap((span) =>
+      splitAtPlaceholders(span, plainView.text).map((part) => ({
         ...part,
-        start: plain.sourceStart(part.start),
-        end: plain.sourceEnd(part.end),
+        start: plainView.toSourceStart(part.start),
+        end: plainView.toSourceEnd(part.end),
       })),
     );
   }
 
-  #placeholderFor(value: string, kind: string, label: string): string {
-    const known = this.#placeholders.get(value);
-    if (known !== undefined) return known;
-    const number = (this.#numbers.get(label) ?? 0) + 1;
-    const fresh = { placeholder: placeholderOf(label, number, this.tag), value, kind };
-    this.#learn(fresh);
-    this.#fresh.push(fresh);
-    return fresh.placeholder;
+  /** Makes a value detectable everywhere, if the fields still apply to it. */
+  #learn({ placeholder, value, kind }: Placeholder): void {
+    const { label } = parsePlaceholder(placeholder) ?? { label: "" };
+    if (value.length < minKnownLength || !this.#isDetected(value, kind, label)) return;
+    const isWholeWordOnly =
+      value.length < maxWholeWordLength && (kind === "name" || !isDistinctive(value));
+    for (const form of listEncodedForms(value))
+      this.#known.add(form, { kind, label, isWholeWordOnly });
   }
 
-  #learn(learned: Placeholder): void {
-    const { placeholder, value, kind } = learned;
-    this.#values.set(placeholder, learned);
-    this.#characters += placeholder.length + value.length;
-    if (!this.#placeholders.has(value)) this.#placeholders.set(value, placeholder);
-    const { label, number } = partsOf(placeholder) ?? { label: "", number: 0 };
-    this.#numbers.set(label, Math.max(number, this.#numbers.get(label) ?? 0));
-    if (value.length < shortestKnown || !this.#isLookedFor(value, kind, label)) return;
-    const isWord = value.length < longestNamed && (kind === "name" || !isDistinctive(value));
-    for (const form of formsOf(value)) this.#known.add(form, { kind, label, isWord });
-  }
-
-  #isLookedFor(value: string, kind: string, label: string): boolean {
-    if (kind === "name") return this.#search.holdsName(value);
+  #isDetected(value: string, kind: string, label: string): boolean {
+    if (kind === "name") return this.#search.containsName(value);
     return this.#fields.some(
       (field) =>
         field.kind === kind &&
         (kind === "pattern"
-          ? labelOf(field) === label
-          : isFoundKind(kind) && field.value === undefined),
+          ? getFieldLabel(field) === label
+          : isDetectableKind(kind) && field.value === undefined),
     );
   }
 }
 
-/** What is longer is found wherever it stands, whatever its kind. */
-const longestNamed = 100;
-/** What is shorter is nearly everywhere. */
-const shortestKnown = 3;
+/** Values of at least this length are found inside words too, whatever their kind. */
+const maxWholeWordLength = 100;
+/** Shorter values would be found nearly everywhere. */
+const minKnownLength = 3;
 
-/** Whether a value is so much one that it is the same everywhere: a password may be an ordinary word, and then is one alone. */
+/** True if a value is unlikely to occur in other words. A password that is an ordinary word only matches complete words. */
 function isDistinctive(value: string): boolean {
   return value.length >= 8 || (value.length >= 5 && /[^\p{Ll}]/u.test(value));
 }
 
-/** What the text of a JSON string means; an "n" of `\\n` is a part of no word. Half an escape is none. */
-function withoutEscapes(written: string): string {
-  return written.replace(/\\(?:u([0-9a-f]{4})|.|$)/gi, (_, code: string | undefined) =>
+/** Decodes `\uXXXX` in the source of a JSON string. Other escapes, such as `\n`, and incomplete ones become a space. */
+function decodeEscapes(source: string): string {
+  return source.replace(/\\(?:u([0-9a-f]{4})|.|$)/gi, (_, code: string | undefined) =>
     code === undefined ? " " : String.fromCharCode(Number.parseInt(code, 16)),
   );
 }
 
-function betweenPlaceholders(span: Span, text: string): Span[] {
-  const parts: Span[] = [];
+function splitAtPlaceholders(span: PrivateSpan, text: string): PrivateSpan[] {
+  const parts: PrivateSpan[] = [];
   let start = span.start;
-  for (const part of text.slice(span.start, span.end).split(objectCharacter)) {
+  for (const part of text.slice(span.start, span.end).split(placeholderCharacter)) {
     const end = start + part.length;
     if (part.trim() !== "") parts.push({ ...span, start, end });
     start = end + 1;
@@ -377,9 +365,12 @@ function betweenPlaceholders(span: Span, text: string): Span[] {
   return parts;
 }
 
-/** Which mask is on: the same for the same fields of one chat, as each has placeholders of its own. Undefined: none is. */
-export function maskOf(chatId: string, privacy: ChatSettings["privacy"]): string | undefined {
+/** Returns an id of the active mask, from the chat and its fields. Undefined if masking is off. */
+export function computeMaskId(
+  chatId: string,
+  privacy: ChatSettings["privacy"],
+): string | undefined {
   if (privacy?.enabled !== true || privacy.fields.length === 0) return undefined;
-  const mask = JSON.stringify([chatId, privacy.fields]);
-  return createHash("sha256").update(mask).digest("hex").slice(0, 16);
+  const maskSource = JSON.stringify([chatId, privacy.fields]);
+  return createHash("sha256").update(maskSource).digest("hex").slice(0, 16);
 }

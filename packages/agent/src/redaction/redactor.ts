@@ -1,73 +1,75 @@
 import { findSecrets, SecretPatterns, type SecretRange } from "./secret-patterns.ts";
 
-/** Removes every secret from a text. */
+/** Removes every secret from text. */
 export type Redact = (text: string) => string;
 
 /** Shorter values are not secrets, and redacting them would remove ordinary words. */
-const minLength = 6;
+const minSecretLength = 6;
 
 /**
- * Replies that are not failures are only cleared of values of at least this length: placeholder keys such as "ollama" or
- * "lm-studio" are also parts of model names.
+ * Only values of at least this length are removed from successful replies: placeholder keys such as "ollama" or "lm-studio"
+ * are also parts of model names.
  */
-const minDataLength = 12;
+const minDataSecretLength = 12;
 
 const replacement = "[redacted]";
 
 /**
- * Removes configured keys and tokens from text, whichever way an upstream, a proxy or an error has written them: as they
- * are, JSON-escaped, percent-encoded (also twice), as HTML entities, and in base64, alone or behind `user:`.
- * Takes linear time in the length of the text.
+ * Removes configured keys and tokens from text, in any encoding that an upstream, a proxy or an error may use: plain,
+ * JSON-escaped, percent-encoded (also repeatedly), HTML entities, and base64, alone or after `user:`.
+ * Takes time linear in the length of the text.
  */
 export class Redactor {
-  readonly #all: SecretPatterns;
-  readonly #data: SecretPatterns;
+  readonly #allSecrets: SecretPatterns;
+  readonly #dataSecrets: SecretPatterns;
 
   constructor(secrets: Iterable<string>) {
     const values = [...new Set([...secrets].flatMap((secret) => [secret, secret.trim()]))];
-    this.#all = new SecretPatterns(values.filter(({ length }) => length >= minLength));
-    this.#data = new SecretPatterns(values.filter(({ length }) => length >= minDataLength));
+    this.#allSecrets = new SecretPatterns(values.filter(({ length }) => length >= minSecretLength));
+    this.#dataSecrets = new SecretPatterns(
+      values.filter(({ length }) => length >= minDataSecretLength),
+    );
   }
 
-  /** Replaces every secret: for log lines and results of tools. */
+  /** Replaces every secret. For log lines and tool results. */
   redact(text: string): string {
-    return replaceRanges(text, findSecrets(this.#all, text, "complete").ranges);
+    return replaceRanges(text, findSecrets(this.#allSecrets, text, "complete").ranges);
   }
 
   /**
-   * For what an upstream says of a failure: redacted first, then cut to `maxLength` characters. The beginning of a secret
-   * is replaced too, where it is most of the secret or where the text ends with it: others may have cut the text before.
+   * For error messages of upstreams: redacts text, then truncates it to `maxLength` characters. The beginning of a secret
+   * is replaced too, if it is at least half of the secret or the end of the text, which may have been truncated before.
    */
   excerpt(text: string, maxLength: number): string {
-    const redacted = replaceRanges(text, findSecrets(this.#all, text, "prefixes").ranges);
+    const redacted = replaceRanges(text, findSecrets(this.#allSecrets, text, "prefixes").ranges);
     if (redacted.length <= maxLength) return redacted;
     const end = isHighSurrogate(redacted, maxLength - 1) ? maxLength - 1 : maxLength;
     return `${redacted.slice(0, end)}…`;
   }
 
-  /** For replies that are not failures: only secrets of at least 12 characters. */
+  /** For successful replies. Replaces only secrets of at least 12 characters. */
   redactData(text: string): string {
-    return replaceRanges(text, findSecrets(this.#data, text, "complete").ranges);
+    return replaceRanges(text, findSecrets(this.#dataSecrets, text, "complete").ranges);
   }
 
-  /** Where a secret may begin that continues behind the end of the text; the length of the text if there is none. */
-  openFrom(text: string): number {
-    return findSecrets(this.#all, text, "stream").openFrom;
+  /** Returns the index from which the end of the text could be an incomplete secret, or the length of the text if there is none. */
+  findOpenStart(text: string): number {
+    return findSecrets(this.#allSecrets, text, "stream").openStart;
   }
 
-  /** Redacts a body that passes in pieces. */
-  stream(): RedactingStream {
-    return new RedactingStream(this.#data);
+  /** Returns a redactor for a streamed body. */
+  createStream(): RedactingStream {
+    return new RedactingStream(this.#dataSecrets);
   }
 }
 
 /**
- * Redacts bytes that pass in pieces, also where a piece ends within a secret. A secret is overwritten with as many bytes,
- * so that a Content-Length stays right. Pieces without a secret are returned unchanged, without a copy.
+ * Redacts a stream of bytes, including secrets split over several chunks. A secret is overwritten with the same number of
+ * bytes, so that a Content-Length stays correct. Chunks without a secret are returned without a copy.
  */
 export class RedactingStream {
   readonly #patterns: SecretPatterns;
-  /** The end of the last piece, where a secret may have begun. */
+  /** The end of the previous chunks, if a secret may start there. */
   #pending = "";
 
   constructor(patterns: SecretPatterns) {
@@ -77,14 +79,14 @@ export class RedactingStream {
   push(bytes: Buffer): Buffer {
     if (this.#patterns.isEmpty) return bytes;
     const text = this.#pending + bytes.toString("latin1");
-    const { ranges, openFrom } = findSecrets(this.#patterns, text, "stream");
-    if (this.#pending === "" && ranges.length === 0 && openFrom === text.length) return bytes;
-    this.#pending = text.slice(openFrom);
-    const complete = ranges.filter(({ start }) => start < openFrom);
-    return Buffer.from(overwriteRanges(text.slice(0, openFrom), complete), "latin1");
+    const { ranges, openStart } = findSecrets(this.#patterns, text, "stream");
+    if (this.#pending === "" && ranges.length === 0 && openStart === text.length) return bytes;
+    this.#pending = text.slice(openStart);
+    const completeRanges = ranges.filter(({ start }) => start < openStart);
+    return Buffer.from(overwriteRanges(text.slice(0, openStart), completeRanges), "latin1");
   }
 
-  /** What was held back. */
+  /** Returns the bytes that were held back. */
   end(): Buffer {
     const text = this.#pending;
     this.#pending = "";
@@ -95,23 +97,24 @@ export class RedactingStream {
 
 function replaceRanges(text: string, ranges: readonly SecretRange[]): string {
   if (ranges.length === 0) return text;
-  let [clean, at] = ["", 0];
+  let [clean, copiedTo] = ["", 0];
   for (const { start, end } of ranges) {
-    clean += text.slice(at, start) + replacement;
-    at = end;
+    clean += text.slice(copiedTo, start) + replacement;
+    copiedTo = end;
   }
-  return clean + text.slice(at);
+  return clean + text.slice(copiedTo);
 }
 
 function overwriteRanges(text: string, ranges: readonly SecretRange[]): string {
-  let [clean, at] = ["", 0];
+  let [clean, copiedTo] = ["", 0];
   for (const { start, end } of ranges) {
-    clean += text.slice(at, start) + replacement.padEnd(end - start, "*").slice(0, end - start);
-    at = end;
+    clean +=
+      text.slice(copiedTo, start) + replacement.padEnd(end - start, "*").slice(0, end - start);
+    copiedTo = end;
   }
-  return clean + text.slice(at);
+  return clean + text.slice(copiedTo);
 }
 
-function isHighSurrogate(text: string, at: number): boolean {
-  return (text.charCodeAt(at) & 0xfc00) === 0xd800;
+function isHighSurrogate(text: string, index: number): boolean {
+  return (text.charCodeAt(index) & 0xfc00) === 0xd800;
 }

@@ -1,24 +1,24 @@
 /**
- * The values among named ones (headers, queries, variables) that are secrets: by their name, or by their length. The
- * rest are ordinary words, and removing these would make every message unreadable.
+ * Returns the secrets among named values (headers, query parameters, variables), judged by name or length. Other values are
+ * ordinary words; redacting these would make every message unreadable.
  */
-export function secretsIn(named: Iterable<readonly [string, string]>): string[] {
-  return [...named]
+export function findSecretValues(entries: Iterable<readonly [string, string]>): string[] {
+  return [...entries]
     .filter(
       ([name, value]) =>
         /auth|key|token|secret|cookie|passw|pwd|credential|signature|(?:^|_)pat$/i.test(name) ||
         value.length >= 16,
     )
-    .flatMap(([, value]) => credentialsIn(value));
+    .flatMap(([, value]) => parseCredentials(value));
 }
 
-/** The password and the query of an address. */
-export function secretsOfUrl(url: URL): string[] {
-  return [decodeURIComponent(url.password), ...secretsIn(url.searchParams)];
+/** Returns the password of a URL and the secrets in its query. */
+export function findUrlSecrets(url: URL): string[] {
+  return [decodeURIComponent(url.password), ...findSecretValues(url.searchParams)];
 }
 
-/** The value of a header, what follows `Bearer` or `Basic` in it, and the password in the latter. */
-function credentialsIn(value: string): string[] {
+/** Returns the value of a header, the credentials after `Bearer` or `Basic`, and the password of the latter. */
+function parseCredentials(value: string): string[] {
   const [, scheme = "", credentials] = /^(Bearer|Basic|Token) +(.*)$/is.exec(value) ?? [];
   if (credentials === undefined) return [value];
   if (scheme.toLowerCase() !== "basic") return [value, credentials];

@@ -1,53 +1,58 @@
 import type { TaskState, ToolCallItem } from "@deltawire/tasks";
-import { openCalls, unretractedItems } from "../task/items.ts";
-import type { Reached } from "./reached-limit.ts";
+import { findOpenCalls, getUnretractedItems } from "../task/task-items.ts";
+import type { ReachedLimit } from "./reached-limit.ts";
 
-/** What is to be done next in a task. It follows from its items, never from a finish reason. */
-export type Step =
-  | { is: "answer calls"; calls: ToolCallItem[] }
-  /** A limit is reached: its open calls are answered without being run. */
-  | { is: "refuse calls"; calls: ToolCallItem[]; limit: Reached | undefined }
-  | { is: "ask the user"; limit: Reached }
-  /** `limit`: the one because of which the model gets no tools any more. */
-  | { is: "ask the model"; tools: boolean; limit?: Reached | undefined }
-  | { is: "complete" };
+/** What a task does next. Derived from its items, never from a finish reason. */
+export type TaskStep =
+  | { type: "answer_calls"; calls: ToolCallItem[] }
+  /** Open calls get a result without being run: a limit is reached, or the final answer was requested. */
+  | { type: "reject_calls"; calls: ToolCallItem[]; limit: ReachedLimit | undefined }
+  | { type: "ask_user"; limit: ReachedLimit }
+  /** `limit`: the reached limit that keeps the model from calling tools, if any. */
+  | { type: "ask_model"; allowsToolCalls: boolean; limit?: ReachedLimit | undefined }
+  | { type: "complete" };
 
-export interface Budget {
+export interface LimitState {
   /** The first limit that is reached. */
-  reached: Reached | undefined;
-  /** Whether the user is asked before the agent stops at it. */
-  asks: boolean;
-  /** The model has been asked without tools: what comes now is the last word. */
-  finishing: boolean;
+  reachedLimit: ReachedLimit | undefined;
+  /** True if the user is asked whether the agent may continue beyond the limit. */
+  asksUser: boolean;
+  /** True once the final answer, without tool calls, was requested. */
+  isFinishing: boolean;
 }
 
-export function nextStep(state: TaskState, { reached, asks, finishing }: Budget): Step {
-  const calls = openCalls(state);
+export function getNextStep(
+  state: TaskState,
+  { reachedLimit, asksUser, isFinishing }: LimitState,
+): TaskStep {
+  const calls = findOpenCalls(state);
   if (calls.length > 0) {
-    if (finishing) return { is: "refuse calls", calls, limit: reached };
-    if (reached === undefined) return { is: "answer calls", calls };
-    return asks
-      ? { is: "ask the user", limit: reached }
-      : { is: "refuse calls", calls, limit: reached };
+    if (isFinishing) return { type: "reject_calls", calls, limit: reachedLimit };
+    if (reachedLimit === undefined) return { type: "answer_calls", calls };
+    return asksUser
+      ? { type: "ask_user", limit: reachedLimit }
+      : { type: "reject_calls", calls, limit: reachedLimit };
   }
-  const ask: Step = {
-    is: "ask the model",
-    tools: !finishing && reached === undefined,
-    limit: reached,
+  const askModel: TaskStep = {
+    type: "ask_model",
+    allowsToolCalls: !isFinishing && reachedLimit === undefined,
+    limit: reachedLimit,
   };
-  if (state.round === 0 || !state.round_done) return ask;
-  const called = unretractedItems(state, state.round_started_at_index).some(
+  if (state.round === 0 || !state.round_done) return askModel;
+  const hasCalls = getUnretractedItems(state, state.round_started_at_index).some(
     ({ type }) => type === "tool_call",
   );
-  if (!(called && !finishing) && !hasInput(state)) return { is: "complete" };
-  return asks && !finishing && reached !== undefined ? { is: "ask the user", limit: reached } : ask;
+  if (!(hasCalls && !isFinishing) && !hasPendingInput(state)) return { type: "complete" };
+  return asksUser && !isFinishing && reachedLimit !== undefined
+    ? { type: "ask_user", limit: reachedLimit }
+    : askModel;
 }
 
-/** Whether the user has said something that the next round would tell the model. */
-function hasInput(state: TaskState): boolean {
-  const waiting = state.inputs.filter(({ taken_at }) => taken_at === undefined);
-  if (waiting.some(({ delivery }) => delivery === "steer")) return true;
-  // What is queued waits for the end of a turn, and one in which the model said nothing has none.
-  const last = unretractedItems(state, 0).at(-1)?.type;
-  return waiting.length > 0 && last !== undefined && last !== "tool_result";
+/** True if there is a user message that the next round would send to the model. */
+function hasPendingInput(state: TaskState): boolean {
+  const pendingInputs = state.inputs.filter(({ taken_at }) => taken_at === undefined);
+  if (pendingInputs.some(({ delivery }) => delivery === "steer")) return true;
+  // Queued messages wait for the end of a turn, and a turn without model output does not end.
+  const lastType = getUnretractedItems(state, 0).at(-1)?.type;
+  return pendingInputs.length > 0 && lastType !== undefined && lastType !== "tool_result";
 }

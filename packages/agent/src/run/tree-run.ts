@@ -5,110 +5,134 @@ import {
   type ContentPart,
   type InputItem,
   type JsonObject,
-  type Limits,
+  type TaskLimits,
   type LogEntry,
+  type TaskCreation,
   type TaskTree,
 } from "@deltawire/tasks";
-import { modelNameOf, type Agent } from "../agent.ts";
-import { Decisions } from "../approvals/decisions.ts";
+import { getModelName, type Agent } from "../agent.ts";
+import { ApprovalDecisions } from "../approvals/decisions.ts";
 import { endTask } from "../task/end-task.ts";
-import { brief } from "../event-text.ts";
-import type { Cuts } from "../cuts.ts";
+import { truncateEventText } from "../event-text.ts";
+import type { TruncationGuard } from "../truncate.ts";
 import { Journal } from "../log/journal.ts";
 import { LatestProgress } from "../log/latest-progress.ts";
 import type { ModelServices } from "../model/round-context.ts";
-import type { PrivateParts } from "../log/private-parts.ts";
+import type { PrivateRecords } from "../log/private-records.ts";
 import type { TaskRequest } from "../task-request.ts";
-import { Stopped, throwIfStopped, type Stop } from "../task/stop.ts";
+import { StoppedError, throwIfStopped, type StopReason } from "../task/stop-reason.ts";
 import { TaskRun } from "./task-run.ts";
 import type { Variables } from "../variables/variables.ts";
 
-/** What a root task and all below it need from outside. */
+/** The options and services of a root task and its sub-agents. */
 export interface TreeOptions extends ModelServices {
-  /** The long values of a chat. */
-  variablesOf: (chatId: string) => Variables | undefined;
-  /** Where texts of a chat may be cut. */
-  cutsOf: (chatId: string) => Cuts | undefined;
+  /** Returns the variables of a chat. */
+  variablesFor: (chatId: string) => Variables | undefined;
+  /** Returns the guard that keeps truncation from splitting private values of a chat. */
+  truncationGuardFor: (chatId: string) => TruncationGuard | undefined;
   sha256: (text: string) => string;
-  /** Told of every batch that is kept. */
-  onKept: (entries: readonly LogEntry[], state: TaskTree) => void;
-  /** The log cannot be written: this run has stopped where it was. */
-  onLost: (error: unknown) => void;
+  /** Called after each stored batch of events. */
+  onStored: (entries: readonly LogEntry[], state: TaskTree) => void;
+  /** Called if the log could not be written. The run has stopped by then. */
+  onLogFailed: (error: unknown) => void;
 }
 
-/** What there is of a tree already; nothing but what was asked, if it is new. */
-export interface Beginning {
+/** The claim with which this process runs a tree. */
+export interface TreeLease {
+  readonly processId: string;
+  readonly epoch: number;
+  /** False if another process may have claimed the tree. */
+  readonly isValid: () => boolean;
+}
+
+/** The state of a tree before this run. A new tree has only the private records of its request. */
+export interface InitialTree {
   state?: TaskTree;
-  privateParts: PrivateParts;
+  privateRecords: PrivateRecords;
   include: readonly "content"[];
+  /** Owner of the task, its blobs and its grants. */
+  owner: string;
+  /** Undefined: no other process can run the tree. */
+  lease?: TreeLease | undefined;
+  /** Only for a new tree. */
+  creation?: TaskCreation | undefined;
 }
 
-const leavingPollMs = 10;
+const detachPollMs = 10;
 
-/** A root task at work, with all tasks below it: one log, one counter. */
+/** A running root task with the tasks of its sub-agents. They share one log and one sequence of event numbers. */
 export class TreeRun {
   readonly options: TreeOptions;
   readonly rootTaskId: string;
+  readonly owner: string;
+  readonly lease: TreeLease | undefined;
   readonly writer: TreeWriter;
   readonly journal: Journal;
-  readonly privateParts: PrivateParts;
-  readonly decisions = new Decisions(this);
+  readonly privateRecords: PrivateRecords;
+  readonly decisions = new ApprovalDecisions(this);
   readonly tasks = new Map<string, TaskRun>();
-  /** The reduction of what is kept. */
-  kept: TaskTree;
-  /** Of what is kept. */
+  /** The state after the events that are stored in the log. */
+  storedState: TaskTree;
+  /** Derived from stored events only. */
   readonly progress = new LatestProgress();
-  /** Calls whose tools are at work, until what came of them is written down. */
-  readonly atWork = new Set<string>();
+  /** Calls whose tools are running, until their result is written. */
+  readonly runningCalls = new Set<string>();
   hasFailed = false;
-  isLeft = false;
-  #isLeaving = false;
+  isDetached = false;
+  #isDetaching = false;
 
   constructor(
     options: TreeOptions,
     rootTaskId: string,
-    { state, privateParts, include }: Beginning,
+    { state, privateRecords, include, owner, lease, creation }: InitialTree,
   ) {
     this.options = options;
     this.rootTaskId = rootTaskId;
-    this.privateParts = privateParts;
-    const { log, now, newId, sha256, onKept } = options;
+    this.owner = owner;
+    this.lease = lease;
+    this.privateRecords = privateRecords;
+    const { log, now, newId, sha256, onStored } = options;
     const emit = (entry: LogEntry): void => {
-      privateParts.note(entry);
-      this.journal.write(entry, privateParts.refusedBy(entry.event));
+      privateRecords.record(entry);
+      this.journal.write(entry, privateRecords.dropDeniedResult(entry.event));
     };
-    const times = { now: () => new Date(now()).toISOString(), newId, sha256, include };
-    this.writer = new TreeWriter({ ...times, emit }, state);
-    this.kept = this.writer.state;
+    const services = { now: () => new Date(now()).toISOString(), newId, sha256, include };
+    this.writer = new TreeWriter({ ...services, emit }, state);
+    this.storedState = this.writer.state;
     this.journal = new Journal(
       {
         log,
         rootTaskId,
-        state: () => this.writer.state,
-        onKept: (entries, kept) => {
-          this.kept = kept;
-          this.progress.note(entries);
-          onKept(entries, kept);
+        ...(lease === undefined
+          ? {}
+          : { lease: { processId: lease.processId, epoch: lease.epoch } }),
+        ...(creation === undefined ? {} : { creation }),
+        getState: () => this.writer.state,
+        onStored: (entries, stored) => {
+          this.storedState = stored;
+          this.progress.record(entries);
+          onStored(entries, stored);
         },
         onFailed: (error) => {
-          this.hasFailed = true;
-          this.stop({ why: "left" });
-          options.onLost(error);
+          this.abandon();
+          options.onLogFailed(error);
         },
       },
-      this.kept.head,
+      this.storedState.head,
     );
   }
 
-  /** Writes down that there is a root task. */
+  /** Writes the event that creates the root task. */
   create(
     agent: Agent,
-    limits: Limits,
+    limits: TaskLimits,
     sessionId: string | undefined,
-    asked: { content: readonly ContentPart[] },
+    storedRequest: { content: readonly ContentPart[] },
     referencesBefore: number,
   ): void {
-    const kept = JSON.parse(JSON.stringify(asked)) as JsonObject & { content: JsonObject[] };
+    const serializedRequest = JSON.parse(JSON.stringify(storedRequest)) as JsonObject & {
+      content: JsonObject[];
+    };
     this.writer.create(
       this.rootTaskId,
       {
@@ -117,25 +141,25 @@ export class TreeRun {
         depth: 0,
         ...(sessionId === undefined ? {} : { session_id: sessionId }),
         agent: agent.name,
-        model: modelNameOf(agent),
+        model: getModelName(agent),
         limits,
         ...(referencesBefore === 0 ? {} : { references_before: referencesBefore }),
-        input: kept.content,
+        input: serializedRequest.content,
       },
-      kept,
+      serializedRequest,
     );
   }
 
-  /** Works until the task has ended and that is kept. */
+  /** Resolves when the end of the task is stored. */
   async run(agent: Agent): Promise<void> {
     const root = new TaskRun(this, this.writer.task(this.rootTaskId), agent);
-    const { abort } = this.decisions;
-    if (abort !== undefined) root.stop(abort);
+    const { abortStop } = this.decisions;
+    if (abortStop !== undefined) root.stop(abortStop);
     await root.run();
-    if (!this.hasFailed && !this.isLeft) await this.journal.settled();
+    if (!this.hasFailed && !this.isDetached) await this.journal.whenStored();
   }
 
-  /** Ends a task and those below it, whether it is at work or not; what became of it. */
+  /** Cancels a task and its sub-agents, running or not. Returns `ended` if the task ended in another way first. */
   async cancel(
     taskId: string,
     by: string,
@@ -143,68 +167,87 @@ export class TreeRun {
   ): Promise<"canceled" | "ended"> {
     const state = this.state.tasks[taskId];
     if (state === undefined || hasEnded(state.status)) {
-      await this.journal.settled();
+      await this.journal.whenStored();
       return "ended";
     }
     const run = this.tasks.get(taskId);
-    const why = { by, ...(reason === undefined ? {} : { reason }) };
-    if (run === undefined) endTask(this.writer, taskId, { is: "canceled", ...why });
-    else run.stop({ why: "canceled", ...why });
+    const cancellation = { by, ...(reason === undefined ? {} : { reason }) };
+    if (run === undefined) endTask(this.writer, taskId, { status: "canceled", ...cancellation });
+    else run.stop({ type: "canceled", ...cancellation });
     await run?.ended;
-    await this.journal.settled();
+    await this.journal.whenStored();
     return this.state.tasks[taskId]?.status === "canceled" ? "canceled" : "ended";
   }
 
-  /** A user's word for a task; false where it has ended. */
+  /** Adds a user message to a task. Returns false if the task has ended. */
   async addInput(taskId: string, item: InputItem, delivery: "steer" | "queue"): Promise<boolean> {
     const state = this.state.tasks[taskId];
+    if (state?.inputs.some((input) => input.item.id === item.id) === true) {
+      // The same message was sent again because its answer was lost.
+      await this.journal.whenStored();
+      return true;
+    }
     if (state === undefined || hasEnded(state.status)) return false;
     if (this.tasks.get(taskId)?.signal.aborted === true) return false;
     this.writer.task(taskId).inputAdded(item, delivery);
-    await this.journal.settled();
+    await this.journal.whenStored();
     return true;
   }
 
-  /** Ends without a word, as another process will go on. Tools at work may come to their end first; nothing new begins. */
-  async leave(waitMs: number): Promise<void> {
-    this.#isLeaving = true;
-    const end = Date.now() + waitMs;
-    while (this.atWork.size > 0 && Date.now() < end) await setTimeout(leavingPollMs);
-    this.stop({ why: "left" });
+  /** Stops without ending the task, so that another process can resume it. First waits up to `timeoutMs` for running tools. */
+  async detach(timeoutMs: number): Promise<void> {
+    this.#isDetaching = true;
+    const deadline = Date.now() + timeoutMs;
+    while (this.runningCalls.size > 0 && Date.now() < deadline) await setTimeout(detachPollMs);
+    this.stop({ type: "detached" });
   }
 
-  /** Throws where nothing new may begin. */
-  mayBegin(signal: AbortSignal): void {
+  /** Throws if nothing new may start. */
+  assertMayStart(signal: AbortSignal): void {
     throwIfStopped(signal);
-    if (this.#isLeaving) throw new Stopped({ why: "left" });
+    if (this.#isDetaching) throw new StoppedError({ type: "detached" });
   }
 
-  stop(stop: Stop): void {
-    this.isLeft ||= stop.why === "left";
-    this.tasks.get(this.rootTaskId)?.stop(stop);
+  /** Stops because the log cannot be written, or because another process may run the tree. */
+  abandon(): void {
+    this.hasFailed = true;
+    this.stop({ type: "detached" });
+  }
+
+  /** Call it before anything that must not happen twice: a process that was stopped for a while may have lost the tree. */
+  abandonIfLeaseExpired(): void {
+    if (this.lease?.isValid() === false) this.abandon();
+  }
+
+  stop(reason: StopReason): void {
+    this.isDetached ||= reason.type === "detached";
+    this.tasks.get(this.rootTaskId)?.stop(reason);
   }
 
   get state(): TaskTree {
     return this.writer.state;
   }
 
-  /** Those of the chat that it answers in, which all tasks of it share. */
+  /** The variables of the chat that the tree answers in, shared by all its tasks. */
   get variables(): Variables | undefined {
-    return this.#ofChat(this.options.variablesOf);
+    return this.#findForChat(this.options.variablesFor);
   }
 
-  /** Anywhere, if undefined. */
-  get cuts(): Cuts | undefined {
-    return this.#ofChat(this.options.cutsOf);
+  /** Undefined: text may be truncated anywhere. */
+  get truncationGuard(): TruncationGuard | undefined {
+    return this.#findForChat(this.options.truncationGuardFor);
   }
 
-  #ofChat<T>(find: (chatId: string) => T | undefined): T | undefined {
-    const { chat_id } = this.privateParts.request(this.rootTaskId) as Pick<TaskRequest, "chat_id">;
+  #findForChat<T>(find: (chatId: string) => T | undefined): T | undefined {
+    const { chat_id } = this.privateRecords.request(this.rootTaskId) as Pick<
+      TaskRequest,
+      "chat_id"
+    >;
     return chat_id === undefined ? undefined : find(chat_id);
   }
 
-  /** Secrets go first: half of one would not be known for one. */
+  /** Removes secrets before truncating, because half of a secret would not be recognized. */
   eventText(text: string): string {
-    return brief(this.options.redact(text));
+    return truncateEventText(this.options.redact(text));
   }
 }

@@ -1,9 +1,9 @@
 import type { JsonObject } from "@deltawire/wire";
-import { problemsByJsonSchema, uncheckedKeywords } from "./json-schema.ts";
+import { validateJsonSchema, findUncheckedKeywords } from "./validate-json-schema.ts";
 
 /**
- * Standard Schema, version 1 (https://standardschema.dev), which zod, Valibot, ArkType and others have. It is written
- * out here, as its specification allows, so that none of them is needed.
+ * Standard Schema, version 1 (https://standardschema.dev), which zod, Valibot, ArkType and others implement. Copied here,
+ * as its specification allows, to avoid a dependency.
  */
 export interface StandardSchema<Output = unknown> {
   readonly "~standard": {
@@ -11,7 +11,7 @@ export interface StandardSchema<Output = unknown> {
     readonly vendor: string;
     readonly validate: (value: unknown) => StandardResult<Output> | Promise<StandardResult<Output>>;
     readonly types?: { readonly input: unknown; readonly output: Output } | undefined;
-    /** Of its sister, Standard JSON Schema; zod has it since 4.2. */
+    /** From the related specification Standard JSON Schema. In zod since 4.2. */
     readonly jsonSchema?: {
       readonly input: (options: { target: string }) => Record<string, unknown>;
     };
@@ -27,35 +27,37 @@ interface StandardIssue {
   readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined;
 }
 
-/** Of what a tool takes: a Standard Schema, which may also transform it, or a JSON Schema. */
+/** Schema of a tool's input: a Standard Schema, which may transform the input, or a JSON Schema. */
 export type InputSchema<Input = unknown> = StandardSchema<Input> | JsonObject;
 
-export type Checked = { ok: true; value: unknown } | { ok: false; problems: string[] };
+export type InputCheckResult = { ok: true; value: unknown } | { ok: false; problems: string[] };
 
-/** Checks a value: it is handed on as the schema does, or its problems are told to the model. */
-export type InputCheck = (value: unknown) => Checked | Promise<Checked>;
+/** Checks a value. Returns it as the schema transforms it, or problems for the model. */
+export type InputCheck = (value: unknown) => InputCheckResult | Promise<InputCheckResult>;
 
-export function inputCheck(schema: InputSchema): InputCheck {
+export function createInputCheck(schema: InputSchema): InputCheck {
   if (isStandardSchema(schema))
     return (value) => {
       const result = schema["~standard"].validate(value);
-      return result instanceof Promise ? result.then(checkedBy) : checkedBy(result);
+      return result instanceof Promise ? result.then(toCheckResult) : toCheckResult(result);
     };
-  const whole = asObjectSchema(schema);
+  const objectSchema = toObjectSchema(schema);
   return (value) => {
-    const problems = problemsByJsonSchema(whole, value);
+    const problems = validateJsonSchema(objectSchema, value);
     return problems.length === 0 ? { ok: true, value } : { ok: false, problems };
   };
 }
 
-/** The schema as the model gets it. A TypeError where it cannot be told, or is not of an object. */
-export function parametersOf(schema: InputSchema): JsonObject {
-  return asObjectSchema(isStandardSchema(schema) ? jsonSchemaOf(schema) : withoutDialect(schema));
+/** Returns the JSON Schema that models receive. Throws a TypeError if there is none, or if it does not describe an object. */
+export function toToolParameters(schema: InputSchema): JsonObject {
+  return toObjectSchema(
+    isStandardSchema(schema) ? convertToJsonSchema(schema) : removeDialect(schema),
+  );
 }
 
-/** What is said in a JSON Schema and not checked. */
-export function uncheckedInput(schema: InputSchema): string[] {
-  return isStandardSchema(schema) ? [] : uncheckedKeywords(asObjectSchema(schema));
+/** Returns descriptions of keywords in a JSON Schema that are not checked. */
+export function findUncheckedSchemaKeywords(schema: InputSchema): string[] {
+  return isStandardSchema(schema) ? [] : findUncheckedKeywords(toObjectSchema(schema));
 }
 
 function isStandardSchema(schema: InputSchema): schema is StandardSchema {
@@ -64,53 +66,53 @@ function isStandardSchema(schema: InputSchema): schema is StandardSchema {
   return typeof standard === "object" && standard !== null && "validate" in standard;
 }
 
-function checkedBy(result: StandardResult<unknown>): Checked {
+function toCheckResult(result: StandardResult<unknown>): InputCheckResult {
   if (result.issues === undefined) return { ok: true, value: result.value };
-  return { ok: false, problems: result.issues.map(problemOf) };
+  return { ok: false, problems: result.issues.map(formatIssue) };
 }
 
-function problemOf({ message, path = [] }: StandardIssue): string {
+function formatIssue({ message, path = [] }: StandardIssue): string {
   const steps = path.map((step) => (typeof step === "object" ? step.key : step));
-  const at = steps.reduce<string>((text, key) => {
+  const issuePath = steps.reduce<string>((text, key) => {
     if (typeof key === "number") return `${text}[${key}]`;
     return text === "" ? String(key) : `${text}.${String(key)}`;
   }, "");
-  return at === "" ? message : `${at}: ${message}`;
+  return issuePath === "" ? message : `${issuePath}: ${message}`;
 }
 
-function jsonSchemaOf(schema: StandardSchema): JsonObject {
+function convertToJsonSchema(schema: StandardSchema): JsonObject {
   const { jsonSchema, vendor } = schema["~standard"];
   if (jsonSchema === undefined)
     throw new TypeError(
-      `this schema of ${vendor} cannot tell its JSON Schema: give it as \`parameters\` beside \`input\``,
+      `this ${vendor} schema cannot be converted to JSON Schema; pass the JSON Schema as \`parameters\``,
     );
   const failures: unknown[] = [];
   for (const target of ["draft-2020-12", "draft-07"])
     try {
-      return withoutDialect(jsonSchema.input({ target }) as JsonObject);
+      return removeDialect(jsonSchema.input({ target }) as JsonObject);
     } catch (error) {
       failures.push(error);
     }
   const [first] = failures;
-  const why = first instanceof Error ? first.message : String(first);
+  const reason = first instanceof Error ? first.message : String(first);
   throw new TypeError(
-    `this schema of ${vendor} cannot be told as JSON Schema (${why}): give that as \`parameters\` beside \`input\``,
+    `this ${vendor} schema cannot be converted to JSON Schema (${reason}); pass the JSON Schema as \`parameters\``,
     { cause: first },
   );
 }
 
-/** Some model servers refuse a `$schema`. */
-function withoutDialect(schema: JsonObject): JsonObject {
+/** Some model servers reject `$schema`. */
+function removeDialect(schema: JsonObject): JsonObject {
   const { $schema: _, ...rest } = schema;
   return rest;
 }
 
-/** Model servers want `type` and `properties` said, even where there are none. */
-function asObjectSchema(schema: JsonObject): JsonObject {
-  const whole = { type: "object", properties: {}, ...schema };
-  if (whole.type !== "object")
+/** Some model servers require `type` and `properties`, even if there are no properties. */
+function toObjectSchema(schema: JsonObject): JsonObject {
+  const objectSchema = { type: "object", properties: {}, ...schema };
+  if (objectSchema.type !== "object")
     throw new TypeError(
-      `the input of a tool must be an object, and not ${JSON.stringify(whole.type)}`,
+      `the input schema of a tool must have the type "object", got ${JSON.stringify(objectSchema.type)}`,
     );
-  return whole;
+  return objectSchema;
 }

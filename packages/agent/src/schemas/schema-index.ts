@@ -1,6 +1,6 @@
 import { isObject, type JsonObject, type JsonValue } from "@deltawire/wire";
 
-/** A schema with an address of its own: the document, or a part of it with `$id`. */
+/** A schema with its own URI: the document, or a part of it with `$id`. */
 export interface SchemaResource {
   readonly uri: string;
   readonly root: JsonObject;
@@ -15,61 +15,62 @@ export interface SchemaTarget {
   readonly resource: SchemaResource;
 }
 
-/** Finds what references within a schema document refer to. Nothing is fetched from elsewhere. */
+/** Resolves references within a schema document. Never fetches other documents. */
 export class SchemaIndex {
   readonly document: SchemaResource;
-  /** Until draft 2019-09 all keywords beside `$ref` are ignored. */
-  readonly ignoresBesideRef: boolean;
-  /** All schemas of the document, each with the resource that it belongs to. */
+  /** True before draft 2019-09: keywords next to `$ref` are ignored. */
+  readonly ignoresRefSiblings: boolean;
+  /** All schemas of the document, with the resource to which each belongs. */
   readonly schemas = new Map<JsonObject, SchemaResource>();
   readonly #byUri = new Map<string, SchemaResource>();
   readonly #byRoot = new Map<JsonObject, SchemaResource>();
   readonly #resolved = new Map<SchemaResource, Map<string, SchemaTarget | undefined>>();
 
-  /** `count` is called with the number of schemas that were found, and may throw. */
-  constructor(document: JsonObject, count: (schemas: number) => void) {
+  /** `countSchemas` is called with the number of schemas found, and may throw. */
+  constructor(document: JsonObject, countSchemas: (count: number) => void) {
     const { $schema } = document;
-    this.ignoresBesideRef =
+    this.ignoresRefSiblings =
       typeof $schema === "string" && /\/json-schema\.org\/draft-0[3-7]\//.test($schema);
     this.document = this.#addResource(document, defaultUri);
-    const open: [JsonObject, SchemaResource][] = [[document, this.document]];
-    for (let next = open.pop(); next !== undefined; next = open.pop()) {
-      const [schema, around] = next;
+    const stack: [JsonObject, SchemaResource][] = [[document, this.document]];
+    for (let next = stack.pop(); next !== undefined; next = stack.pop()) {
+      const [schema, outerResource] = next;
       if (this.schemas.has(schema)) continue;
-      const resource = this.#identify(schema, around);
+      const resource = this.#registerAnchors(schema, outerResource);
       this.schemas.set(schema, resource);
-      const parts = partsOf(schema);
-      count(1 + parts.length);
-      for (const part of parts) open.push([part, resource]);
+      const parts = listSubschemas(schema);
+      countSchemas(1 + parts.length);
+      for (const part of parts) stack.push([part, resource]);
     }
   }
 
-  /** The resource whose root a schema is. */
-  resourceAt(schema: JsonObject): SchemaResource | undefined {
+  /** Returns the resource of which a schema is the root. */
+  getResource(schema: JsonObject): SchemaResource | undefined {
     return this.#byRoot.get(schema);
   }
 
-  /** What a `$ref` in a resource refers to. */
-  resolve(reference: string, from: SchemaResource): SchemaTarget | undefined {
-    let known = this.#resolved.get(from);
-    if (known === undefined) this.#resolved.set(from, (known = new Map()));
-    if (!known.has(reference)) known.set(reference, this.#find(reference, from));
-    return known.get(reference);
+  /** Returns the target of a `$ref` in the resource `base`. */
+  resolve(reference: string, base: SchemaResource): SchemaTarget | undefined {
+    let resolvedTargets = this.#resolved.get(base);
+    if (resolvedTargets === undefined) this.#resolved.set(base, (resolvedTargets = new Map()));
+    if (!resolvedTargets.has(reference))
+      resolvedTargets.set(reference, this.#findTarget(reference, base));
+    return resolvedTargets.get(reference);
   }
 
-  #find(reference: string, from: SchemaResource): SchemaTarget | undefined {
-    const [address, fragment] = divided(reference);
-    const start = address === "" ? from : this.#byUri.get(absolute(address, from.uri));
-    if (start === undefined) return undefined;
-    if (fragment === "") return { schema: start.root, resource: start };
+  #findTarget(reference: string, base: SchemaResource): SchemaTarget | undefined {
+    const [address, fragment] = splitFragment(reference);
+    const targetResource = address === "" ? base : this.#byUri.get(resolveUri(address, base.uri));
+    if (targetResource === undefined) return undefined;
+    if (fragment === "") return { schema: targetResource.root, resource: targetResource };
     if (!fragment.startsWith("/")) {
-      const schema = start.anchors.get(decoded(fragment));
-      return schema && { schema, resource: start };
+      const schema = targetResource.anchors.get(decodeFragment(fragment));
+      return schema && { schema, resource: targetResource };
     }
-    let schema: JsonValue | undefined = start.root;
-    let resource = start;
+    let schema: JsonValue | undefined = targetResource.root;
+    let resource = targetResource;
     for (const step of fragment.slice(1).split("/")) {
-      const key = decoded(step).replaceAll("~1", "/").replaceAll("~0", "~");
+      const key = decodeFragment(step).replaceAll("~1", "/").replaceAll("~0", "~");
       if (Array.isArray(schema)) schema = schema[Number(key)];
       else schema = isObject(schema) && Object.hasOwn(schema, key) ? schema[key] : undefined;
       if (isObject(schema)) resource = this.#byRoot.get(schema) ?? resource;
@@ -77,72 +78,74 @@ export class SchemaIndex {
     return schema === undefined ? undefined : { schema, resource };
   }
 
-  /** Notes the addresses of a schema, and returns the resource it belongs to. */
-  #identify(schema: JsonObject, around: SchemaResource): SchemaResource {
+  /** Registers the id and anchors of a schema, and returns the resource to which it belongs. */
+  #registerAnchors(schema: JsonObject, outerResource: SchemaResource): SchemaResource {
     const { $ref, $id, $anchor, $dynamicAnchor, $recursiveAnchor } = schema;
-    if (this.ignoresBesideRef && typeof $ref === "string") return around;
-    let resource = around;
+    if (this.ignoresRefSiblings && typeof $ref === "string") return outerResource;
+    let resource = outerResource;
     if (typeof $id === "string") {
-      const [address, fragment] = divided($id);
-      if (address !== "") resource = this.#addResource(schema, absolute(address, around.uri));
-      else if (fragment !== "") addFirst(around.anchors, fragment, schema); // draft 7
+      const [address, fragment] = splitFragment($id);
+      if (address !== "")
+        resource = this.#addResource(schema, resolveUri(address, outerResource.uri));
+      else if (fragment !== "") setIfAbsent(outerResource.anchors, fragment, schema); // draft 7
     }
-    if (typeof $anchor === "string") addFirst(resource.anchors, $anchor, schema);
+    if (typeof $anchor === "string") setIfAbsent(resource.anchors, $anchor, schema);
     if (typeof $dynamicAnchor === "string") {
-      addFirst(resource.anchors, $dynamicAnchor, schema);
-      addFirst(resource.dynamicAnchors, $dynamicAnchor, schema);
+      setIfAbsent(resource.anchors, $dynamicAnchor, schema);
+      setIfAbsent(resource.dynamicAnchors, $dynamicAnchor, schema);
     }
     if ($recursiveAnchor === true && resource.root === schema)
-      addFirst(resource.dynamicAnchors, "", schema);
+      setIfAbsent(resource.dynamicAnchors, "", schema);
     return resource;
   }
 
   #addResource(root: JsonObject, uri: string): SchemaResource {
     const resource = { uri, root, anchors: new Map(), dynamicAnchors: new Map() };
-    addFirst(this.#byUri, uri, resource);
+    setIfAbsent(this.#byUri, uri, resource);
     this.#byRoot.set(root, resource);
     return resource;
   }
 }
 
-/** Of a document without `$id`. */
+/** URI of a document without `$id`. */
 const defaultUri = "https://schema.invalid/";
 
-/** Keywords whose value is a schema or a list of schemas, and those with schemas by name. */
-const withSchemas = new Set([
+/** Keywords whose value is a schema or a list of schemas, then those with schemas by name. */
+const subschemaKeywords = new Set([
   ..."additionalItems additionalProperties contains contentSchema else if items not".split(" "),
   ..."propertyNames then unevaluatedItems unevaluatedProperties".split(" "),
   ..."allOf anyOf oneOf prefixItems".split(" "),
 ]);
-const withNames = new Set(
+const namedSubschemaKeywords = new Set(
   "$defs definitions dependentSchemas dependencies patternProperties properties".split(" "),
 );
 
-function partsOf(schema: JsonObject): JsonObject[] {
+function listSubschemas(schema: JsonObject): JsonObject[] {
   return Object.entries(schema).flatMap(([keyword, value]) => {
     if (typeof value !== "object" || value === null) return [];
-    if (withSchemas.has(keyword)) return (Array.isArray(value) ? value : [value]).filter(isObject);
-    return withNames.has(keyword) ? Object.values(value).filter(isObject) : [];
+    if (subschemaKeywords.has(keyword))
+      return (Array.isArray(value) ? value : [value]).filter(isObject);
+    return namedSubschemaKeywords.has(keyword) ? Object.values(value).filter(isObject) : [];
   });
 }
 
-function addFirst<K, V>(map: Map<K, V>, key: K, value: V): void {
+function setIfAbsent<K, V>(map: Map<K, V>, key: K, value: V): void {
   if (!map.has(key)) map.set(key, value);
 }
 
-function divided(reference: string): [address: string, fragment: string] {
+function splitFragment(reference: string): [address: string, fragment: string] {
   const hash = reference.indexOf("#");
   return hash === -1 ? [reference, ""] : [reference.slice(0, hash), reference.slice(hash + 1)];
 }
 
-function absolute(address: string, base: string): string {
+function resolveUri(address: string, base: string): string {
   return URL.parse(address, base)?.href ?? address;
 }
 
-function decoded(text: string): string {
+function decodeFragment(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
-    return text; // not percent-encoded, then
+    return text; // not valid percent-encoding
   }
 }

@@ -1,13 +1,13 @@
 import type { ReferencePool, TaskLog, TaskTree, TaskWriter, BlobStore } from "@deltawire/tasks";
 import type { Agent } from "../agent.ts";
-import type { PrivateParts } from "../log/private-parts.ts";
+import type { PrivateRecords } from "../log/private-records.ts";
 import type { Redact } from "../redaction/redactor.ts";
 import type { Toolset } from "./toolset.ts";
-import type { Price } from "./usage.ts";
+import type { ModelPrice } from "./usage.ts";
 
 /**
- * What the rounds, the calls and the approvals of a running task share. `run/` implements it; what only some of them need is
- * added where it is used: `RoundContext`, `ApprovalContext`, `CallContext`.
+ * The members of a running task that rounds, calls and approvals share. Implemented in `run/`, and extended where one of them
+ * needs more: `RoundContext`, `ApprovalContext`, `CallContext`.
  */
 export interface TaskContext {
   readonly tree: TreeContext;
@@ -16,31 +16,34 @@ export interface TaskContext {
   readonly toolset: Toolset;
   /** The references that the model may cite. */
   readonly pool: ReferencePool;
-  /** Aborted with a `Stopped` when the task is to stop. */
+  /** Aborted with a `StoppedError` when the task should stop. */
   readonly signal: AbortSignal;
 }
 
-/** A root task with all tasks below it. */
+/** A root task with the tasks of its sub-agents. */
 export interface TreeContext {
   readonly options: TaskServices;
   readonly rootTaskId: string;
+  /** Owner of the root task, and of the blobs and grants of all its tasks. */
+  readonly owner: string;
   readonly state: TaskTree;
-  readonly privateParts: PrivateParts;
-  /** Another process goes on: nothing more is written. */
-  readonly isLeft: boolean;
-  /** Text from outside for a field of an event: redacted, then shortened. */
+  readonly privateRecords: PrivateRecords;
+  /** True if another process resumes the tree, so that nothing more may be written. */
+  readonly isDetached: boolean;
+  /** Redacts and truncates text from a tool or model for an event field. */
   eventText(text: string): string;
 }
 
-/** What all tasks of a process share. */
+/** Services that all tasks of a process share. */
 export interface TaskServices {
   readonly log: TaskLog;
+  /** Those of the owner of the task. */
   readonly blobs: BlobStore;
-  readonly price: (model: string) => Price | undefined;
-  /** Takes secrets out of what tools give and of what models fail with, before it is written. */
+  readonly getPrice: (model: string) => ModelPrice | undefined;
+  /** Removes secrets from tool results and model errors before they are written to the log. */
   readonly redact: Redact;
-  /** Where a secret may begin that continues behind the end of a text; its length if there is none. */
-  readonly secretStart?: ((text: string) => number) | undefined;
+  /** Returns the index from which the end of the text could be an incomplete secret, or the length of the text if there is none. */
+  readonly findSecretStart?: ((text: string) => number) | undefined;
   readonly now: () => number;
   readonly newId: (prefix: string) => string;
   readonly onFailure: (message: string, cause: unknown) => void;

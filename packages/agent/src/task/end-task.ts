@@ -1,22 +1,27 @@
-import { hasEnded, type TaskFailure, type TaskWriter, type TreeWriter } from "@deltawire/tasks";
-import { openCalls } from "./items.ts";
-import { refuseCall } from "./refuse-call.ts";
-import { unreachable } from "../unreachable.ts";
+import {
+  assertNever,
+  hasEnded,
+  type TaskFailure,
+  type TaskWriter,
+  type TreeWriter,
+} from "@deltawire/tasks";
+import { findOpenCalls } from "./task-items.ts";
+import { rejectCall } from "./reject-call.ts";
 
-/** How a task ends that does not come to its own end. */
-export type Ending =
-  | { is: "failed"; error: TaskFailure }
-  | { is: "canceled"; by: string; reason?: string }
-  | { is: "expired"; reason: string };
+/** How a task ends if it does not complete. */
+export type TaskEnding =
+  | { status: "failed"; error: TaskFailure }
+  | { status: "canceled"; by: string; reason?: string }
+  | { status: "expired"; reason: string };
 
 /**
- * Closes all that is open in a task and below it, keeps what is finished, and says how it ended. Synchronous: the log has
- * all of it or nothing.
+ * Ends a task and its sub-agents: closes everything that is open and writes how it ended. Finished items remain. Synchronous, so
+ * that the log contains either all of these events or none.
  */
-export function endTask(tree: TreeWriter, taskId: string, ending: Ending): void {
+export function endTask(tree: TreeWriter, taskId: string, ending: TaskEnding): void {
   for (const child of Object.values(tree.state.tasks))
     if (child.info.parent_task_id === taskId && !hasEnded(child.status))
-      endTask(tree, child.task_id, below(ending));
+      endTask(tree, child.task_id, toChildEnding(ending));
   const task = tree.task(taskId);
   const { state } = task;
   for (const { approval_id, task_id, status } of tree.state.approvals)
@@ -28,7 +33,7 @@ export function endTask(tree: TreeWriter, taskId: string, ending: Ending): void 
     if (outcome === undefined) task.executionDone(call_id, execution_id, "unknown", 0);
   closeCalls(task, ending);
   const { usage } = task.state;
-  switch (ending.is) {
+  switch (ending.status) {
     case "failed":
       return task.failed(ending.error, usage);
     case "canceled":
@@ -36,32 +41,32 @@ export function endTask(tree: TreeWriter, taskId: string, ending: Ending): void 
     case "expired":
       return task.expired(ending.reason, usage);
     default:
-      return unreachable(ending);
+      return assertNever(ending);
   }
 }
 
-/** A task fails on its own account: those below it are only told to stop. */
-function below(ending: Ending): Ending {
-  if (ending.is !== "failed") return ending;
-  return { is: "canceled", by: "runtime", reason: "the task that asked for it failed" };
+/** Only the task itself failed; its sub-agents are canceled. */
+function toChildEnding(ending: TaskEnding): TaskEnding {
+  if (ending.status !== "failed") return ending;
+  return { status: "canceled", by: "runtime", reason: "the parent task failed" };
 }
 
-function closeCalls(task: TaskWriter, ending: Ending): void {
+function closeCalls(task: TaskWriter, ending: TaskEnding): void {
   const { state } = task;
-  for (const call of openCalls(state)) {
-    const ran = state.executions.findLast(({ call_id }) => call_id === call.call_id);
-    if (ran?.outcome === "unknown" && call.child_task_ids === undefined)
-      refuseCall(
+  for (const call of findOpenCalls(state)) {
+    const lastExecution = state.executions.findLast(({ call_id }) => call_id === call.call_id);
+    if (lastExecution?.outcome === "unknown" && call.child_task_ids === undefined)
+      rejectCall(
         task,
         call,
         "unknown",
         "The task ended before it was known whether the call was carried out.",
       );
     else
-      refuseCall(
+      rejectCall(
         task,
         call,
-        ending.is === "failed" ? "incomplete" : "canceled",
+        ending.status === "failed" ? "incomplete" : "canceled",
         "The task ended before the call was answered.",
       );
   }

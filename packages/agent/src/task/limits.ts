@@ -1,33 +1,33 @@
-import type { Limits, TaskTree } from "@deltawire/tasks";
+import type { TaskLimits, TaskTree } from "@deltawire/tasks";
 import { RuntimeError } from "../runtime-error.ts";
-import type { Price } from "./usage.ts";
+import type { ModelPrice } from "./usage.ts";
 
-const names = ["rounds", "tokens", "cost", "seconds", "depth"] as const;
+const limitNames = ["rounds", "tokens", "cost", "seconds", "depth"] as const;
 
-/** What a task may use: a request can ask for less than its agent has, never for more. */
-export function limitsOf(agent: Limits, request: Limits = {}): Limits {
-  const lower = names.map((name) => {
-    const told = [agent[name], request[name]].filter((limit) => limit !== undefined);
-    return told.length === 0 ? {} : { [name]: Math.min(...told) };
+/** Returns the lower of the two values for each limit: a request can lower the limits of its agent but not raise them. */
+export function mergeLimits(agent: TaskLimits, request: TaskLimits = {}): TaskLimits {
+  const merged = limitNames.map((name) => {
+    const values = [agent[name], request[name]].filter((limit) => limit !== undefined);
+    return values.length === 0 ? {} : { [name]: Math.min(...values) };
   });
-  return Object.assign({}, ...lower) as Limits;
+  return Object.assign({}, ...merged) as TaskLimits;
 }
 
-/** Throws where the cost of a task is limited and nobody could count it. */
-export function mustHavePrice(
+/** Throws if there is a cost limit but the price of the model is unknown. */
+export function assertPriced(
   model: string,
-  { cost }: Limits,
-  price: (model: string) => Price | undefined,
+  { cost }: TaskLimits,
+  getPrice: (model: string) => ModelPrice | undefined,
 ): void {
-  if (cost === undefined || price(model) !== undefined) return;
+  if (cost === undefined || getPrice(model) !== undefined) return;
   throw new RuntimeError(
     "unpriced_model",
-    `the cost is limited to ${cost}, but the model "${model}" has no price: give it one, or limit tokens instead`,
+    `the cost is limited to ${cost}, but the model "${model}" has no price; set its price, or limit tokens instead`,
   );
 }
 
-/** What a task may cost, or one above it that pays for it too. */
-export function costLimitAbove(tree: TaskTree, taskId: string | undefined): number | undefined {
+/** Returns the cost limit of a task, else of its nearest ancestor with one, because costs also count toward their limits. */
+export function findCostLimit(tree: TaskTree, taskId: string | undefined): number | undefined {
   const info = taskId === undefined ? undefined : tree.tasks[taskId]?.info;
-  return info && (info.limits?.cost ?? costLimitAbove(tree, info.parent_task_id));
+  return info && (info.limits?.cost ?? findCostLimit(tree, info.parent_task_id));
 }

@@ -1,20 +1,20 @@
 import type { Agent } from "../agent.ts";
-import { askForHelp, readResult } from "./own-tools.ts";
+import { createAskForHelpTool, readResultTool } from "./built-in-tools.ts";
 import { RuntimeError } from "../runtime-error.ts";
 import type { TaskRequest } from "../task-request.ts";
 import type { Tool, ToolGroup } from "../tool.ts";
 
-/** What an agent can do, and what its model is told of it. */
+/** The tools of an agent and the instructions for its model. */
 export interface Toolset {
   readonly tools: ReadonlyMap<string, Tool>;
-  /** Which of them asks other agents, if there are any to be asked. */
-  readonly help: Tool | undefined;
-  /** What the request says, the agent's instructions and the rules of the groups that are on. */
+  /** The tool that calls sub-agents. Undefined if the agent has none. */
+  readonly helpTool: Tool | undefined;
+  /** The preamble and instructions of the request, the agent's instructions and the rules of its tool groups. */
   readonly instructions: string;
 }
 
-/** Throws where two tools have one name: a model could not tell them apart. */
-export function toolsetOf(
+/** Throws a RuntimeError if two tools have the same name. */
+export function buildToolset(
   agent: Agent,
   { preamble = "", instructions = "" }: Pick<TaskRequest, "preamble" | "instructions"> = {},
 ): Toolset {
@@ -24,37 +24,37 @@ export function toolsetOf(
     if (tools.has(tool.name))
       throw new RuntimeError(
         "invalid_agent",
-        `agent "${agent.name}" has two tools named "${tool.name}": rename one, or switch its group off`,
+        `agent "${agent.name}" has two tools named "${tool.name}": rename one or turn off its tool group`,
       );
     tools.set(tool.name, tool);
   };
-  for (const one of agent.tools) {
-    if (isGroup(one)) {
-      for (const tool of one.tools) add(tool);
-      if (one.rules !== "") rules.push(one.rules);
-    } else add(one);
+  for (const entry of agent.tools) {
+    if (isToolGroup(entry)) {
+      for (const tool of entry.tools) add(tool);
+      if (entry.rules !== "") rules.push(entry.rules);
+    } else add(entry);
   }
-  const help = agent.agents.length > 0 ? askForHelp(agent) : undefined;
-  if (help !== undefined) {
-    add(help);
-    rules.push(helpers(agent.agents));
+  const helpTool = agent.agents.length > 0 ? createAskForHelpTool(agent) : undefined;
+  if (helpTool !== undefined) {
+    add(helpTool);
+    rules.push(formatHelperRules(agent.agents));
   }
   if (tools.size > 0) {
-    add(readResult);
-    rules.push(citing);
+    add(readResultTool);
+    rules.push(citationRules);
   }
   const texts = [preamble, agent.instructions, instructions, ...rules];
-  return { tools, help, instructions: texts.filter((text) => text !== "").join("\n\n") };
+  return { tools, helpTool, instructions: texts.filter((text) => text !== "").join("\n\n") };
 }
 
-function isGroup(one: Tool | ToolGroup): one is ToolGroup {
-  return "tools" in one;
+function isToolGroup(entry: Tool | ToolGroup): entry is ToolGroup {
+  return "tools" in entry;
 }
 
-const citing =
-  "Parts of tool results are marked <referencable-item> with an ID. When you use one, cite it right behind the statement as [^ID], for example [^1]. Cite only IDs that you were given.";
+const citationRules =
+  "Parts of tool results are marked <referencable-item> with an ID. When you use one, cite it directly after the statement as [^ID], for example [^1]. Cite only IDs that you were given.";
 
-function helpers(agents: readonly Agent[]): string {
+function formatHelperRules(agents: readonly Agent[]): string {
   const lines = agents.map(({ name, description }) => `- ${name}: ${description}`);
-  return `You can ask other agents for help with ask_for_help. They know nothing of this conversation: the prompt must say all that they need.\n${lines.join("\n")}`;
+  return `You can ask other agents for help with ask_for_help. They cannot see this conversation: the prompt must contain everything that they need.\n${lines.join("\n")}`;
 }

@@ -1,82 +1,87 @@
 import {
   addUsage,
   noUsage,
-  roundedCost,
+  roundCost,
   type TaskTree,
   type TaskWriter,
   type Usage,
 } from "@deltawire/tasks";
 import type { ResponseUsage } from "@deltawire/wire";
 
-/** For a million tokens. */
-export interface Price {
+/** Prices per million tokens. */
+export interface ModelPrice {
   input: number;
-  /** Of input that the provider had in its cache; as `input` unless it is told. */
+  /** For input tokens from the provider's cache. Default: `input`. */
   cached?: number;
   output: number;
-  /** For each picture that was made. */
+  /** Per generated image. */
   image?: number;
 }
 
-/** What a round cost. */
-export function usageOf(
-  told: (ResponseUsage & { images?: number }) | null | undefined,
-  price: Price | undefined,
+/** Converts the usage that a server reported, and adds the cost if the price is known. */
+export function calculateUsage(
+  reported: (ResponseUsage & { images?: number }) | null | undefined,
+  price: ModelPrice | undefined,
 ): Usage {
-  if (told === null || told === undefined) return noUsage;
-  const input_tokens = amount(told.input_tokens);
-  const output_tokens = amount(told.output_tokens);
-  const total_tokens = amount(told.total_tokens) || input_tokens + output_tokens;
-  const cached = amount(told.input_tokens_details?.cached_tokens);
-  const reasoning = amount(told.output_tokens_details?.reasoning_tokens);
-  const used = { input: input_tokens, cached, output: output_tokens, images: amount(told.images) };
+  if (reported === null || reported === undefined) return noUsage;
+  const input_tokens = toAmount(reported.input_tokens);
+  const output_tokens = toAmount(reported.output_tokens);
+  const total_tokens = toAmount(reported.total_tokens) || input_tokens + output_tokens;
+  const cached = toAmount(reported.input_tokens_details?.cached_tokens);
+  const reasoning = toAmount(reported.output_tokens_details?.reasoning_tokens);
+  const amounts = {
+    input: input_tokens,
+    cached,
+    output: output_tokens,
+    images: toAmount(reported.images),
+  };
   return {
     input_tokens,
     output_tokens,
     total_tokens,
     ...(cached > 0 ? { cached_tokens: cached } : {}),
     ...(reasoning > 0 ? { reasoning_tokens: reasoning } : {}),
-    ...(price === undefined ? {} : { cost: costOf(used, price) }),
-    ...(told.estimated === true ? { estimated: true } : {}),
+    ...(price === undefined ? {} : { cost: calculateCost(amounts, price) }),
+    ...(reported.estimated === true ? { estimated: true } : {}),
   };
 }
 
-/** Counts what the model was used for, in a round or beside it. */
+/** Adds the usage of a model request to that of the task. */
 export function addRoundUsage(
   { task, tree }: { task: TaskWriter; tree: { state: TaskTree } },
   usage: Usage,
 ): void {
-  const own = addUsage(task.state.usage, usage);
-  task.usageUpdated(own, treeUsage(tree.state, task.taskId, own));
+  const taskUsage = addUsage(task.state.usage, usage);
+  task.usageUpdated(taskUsage, sumTreeUsage(tree.state, task.taskId, taskUsage));
 }
 
 /**
- * Of a task and all tasks below it; `own` is what the task itself has used by now. Added in one order: in another one the
- * sum could fall by a rounding error.
+ * Returns the usage of a task including its sub-agents. `taskUsage` is the usage without them. Always adds in the same order:
+ * with another order the sum could decrease by a rounding error.
  */
-export function treeUsage(
+export function sumTreeUsage(
   tree: TaskTree,
   taskId: string,
-  own: Usage = tree.tasks[taskId]?.usage ?? noUsage,
+  taskUsage: Usage = tree.tasks[taskId]?.usage ?? noUsage,
 ): Usage {
-  let usage = own;
+  let usage = taskUsage;
   for (const child of Object.values(tree.tasks))
     if (child.info.parent_task_id === taskId)
-      usage = addUsage(usage, treeUsage(tree, child.task_id));
+      usage = addUsage(usage, sumTreeUsage(tree, child.task_id));
   return usage;
 }
 
-/** A model of somebody's own may tell anything. */
-function amount(value: unknown): number {
+/** Custom models may report values of any type. */
+function toAmount(value: unknown): number {
   return typeof value === "number" && Number.isFinite(value) && value > 0 ? value : 0;
 }
 
-function costOf(
+function calculateCost(
   { input, cached, output, images }: Record<"input" | "cached" | "output" | "images", number>,
-  price: Price,
+  price: ModelPrice,
 ): number {
-  const fresh = Math.max(0, input - cached);
+  const uncached = Math.max(0, input - cached);
   const tokens =
-    fresh * price.input + cached * (price.cached ?? price.input) + output * price.output;
-  return roundedCost(tokens / 1e6 + images * (price.image ?? 0));
+    uncached * price.input + cached * (price.cached ?? price.input) + output * price.output;
+  return roundCost(tokens / 1e6 + images * (price.image ?? 0));
 }

@@ -1,13 +1,13 @@
 /**
- * Long values of a chat that a model can read in pages and pass on by name, as `{{var:NAME}}`. They never change: a
- * name stands for one text.
+ * Long strings in a chat that a model can read in pages and pass to tools by name, as `{{var:NAME}}`. A variable never changes
+ * its value.
  */
 export interface Variables {
-  /** Its name. What the same call has kept of the same part stays, under the name that it has. */
-  keep(value: string, from: { callId: string; tool: string; part: string }): Promise<string>;
+  /** Saves a string and returns the name of its variable. If this part of this call is already saved, returns the existing name. */
+  save(value: string, source: { callId: string; tool: string; part: string }): Promise<string>;
   list(): Promise<readonly { name: string; tool: string; part: string; length: number }[]>;
   read(name: string): Promise<string | undefined>;
 }
 
-/** The tools by which a model looks at variables: what they are given are names, and what they give has one. */
-export const variableTools = { list: "list_variables", read: "read_variable" } as const;
+/** Tools for reading variables. Their arguments are names, and their results are not saved as variables again. */
+export const variableToolNames = { list: "list_variables", read: "read_variable" } as const;

@@ -11,59 +11,70 @@ import {
   type Agent,
   type AgentRequest,
   type ChatDefaults,
-  type ModelAbilities,
+  type NameProblem,
+  type ModelCapabilities,
   type Skill,
   type ToolGroup,
 } from "@deltawire/agent";
 import { openStore, type Store } from "@deltawire/store";
+import type { MessageBus } from "@deltawire/tasks";
 import type { ChatSettings } from "@deltawire/tasks/chats";
 import { expect, onTestFinished } from "vitest";
-import type { ChatFixture } from "../../../../test/chats/chat-steps.ts";
-import { scriptedReplies, type Script } from "../../../../test/chats/scripted-replies.ts";
+import type { SweepIntervals } from "../../src/chats/chats-options.ts";
+import type { ChatFixture } from "../../../../test/chats/chat-helpers.ts";
+import { createScriptedModels, type ModelScript } from "../../../../test/chats/scripted-models.ts";
 
 export interface FixtureOptions {
-  script?: Script;
-  /** Models beside the usual ones: what differs from a chat model that sees pictures and calls tools. */
+  script?: ModelScript;
+  /** Additional models: differences from a chat model with image and tool support. */
   models?: Readonly<Record<string, Partial<TestModel>>>;
   settings?: ChatDefaults["settings"];
   defaults?: Partial<Omit<ChatDefaults, "settings">>;
   groups?: readonly ToolGroup[];
-  /** Agents whose models have names. */
+  /** Agents whose models are names. */
   agents?: readonly Agent[];
   skills?: readonly Skill[];
-  /** In files, so that another process can open them. */
+  /** Stores data in files, so that another process can open them. */
   files?: boolean;
-  /** The disk is full for a moment: the next call of this method that fits is refused. */
-  failOnce?: { method: keyof Store; when: (given: string) => boolean };
-  /** Failures in the background are expected: otherwise they fail the test. */
-  fails?: boolean;
+  /** Called when a model is used whose usage counts toward an access key. */
+  onMeteredModel?: (name: string, accessKey: string) => void;
+  /** The next matching call of this store method fails. Default error: that of a full disk. */
+  failOnce?: { method: keyof Store; when: (args: string) => boolean; error?: Error };
+  /** Background failures are expected; otherwise they fail the test. */
+  expectsFailures?: boolean;
+  /** A store that other processes use too. It is not closed with the fixture. */
+  sharedStore?: Store;
+  /** An open store that no other process uses. It is not closed with the fixture. */
+  openedStore?: Store;
+  bus?: MessageBus;
+  sweepIntervals?: Partial<SweepIntervals>;
 }
 
-type TestModel = ModelAbilities & { readonly contextWindow: number };
+type TestModel = ModelCapabilities & { readonly contextWindow: number };
 
 /** Chats on a real store and a real runtime, with scripted models. */
 export interface StoredChatFixture extends ChatFixture {
   readonly runtime: Runtime;
   readonly failures: readonly string[];
-  /** Where its files are. */
+  /** The folder of its files. */
   readonly folder: string | undefined;
-  /** The same after its process was killed at this very moment, on what it had written. */
-  killed(options?: Partial<FixtureOptions>): Promise<StoredChatFixture>;
+  /** Simulates killing the process now, and opens its files again. */
+  restartAfterKill(options?: Partial<FixtureOptions>): Promise<StoredChatFixture>;
   close(): Promise<void>;
 }
 
-const usualModel: TestModel = {
+const defaultTestModel: TestModel = {
   type: "chat",
   images: true,
   audio: false,
   files: false,
   tools: true,
   efforts: ["low", "medium", "high"],
-  refuses: [],
+  unsupported_options: [],
   contextWindow: 128_000,
 };
-const helpers = "agents";
-const usualModels = { "up/m": {}, "up/namer": {}, "other/o": {}, talker: {} };
+const agentsGroup = "agents";
+const defaultTestModels = { "up/m": {}, "up/namer": {}, "other/o": {}, talker: {} };
 
 export async function chatFixture(options: FixtureOptions = {}): Promise<StoredChatFixture> {
   return openFixture(options, options.files === true ? newFolder() : undefined);
@@ -73,50 +84,57 @@ async function openFixture(
   options: FixtureOptions,
   folder: string | undefined,
 ): Promise<StoredChatFixture> {
-  const { script = [], agents = [], skills = [], fails = false, failOnce } = options;
+  const { script = [], agents = [], skills = [], expectsFailures = false, failOnce } = options;
+  const { sharedStore, openedStore, bus, sweepIntervals } = options;
   const groups = [timeGroup(), ...(options.groups ?? [])];
   const failures: string[] = [];
   const onFailure = (message: string, cause: unknown): void => {
     failures.push(`${message}: ${String(cause)}`);
   };
-  const opened = await openStore(folder === undefined ? { path: ":memory:" } : { folder });
-  const store = failOnce === undefined ? opened : failing(opened, failOnce);
-  const models = scriptedReplies(script);
-  const known = new Map(Object.entries({ ...usualModels, ...options.models }));
-  const modelNamed = (name: string): TestModel => {
+  const workingStore =
+    sharedStore ??
+    openedStore ??
+    (await openStore(folder === undefined ? { path: ":memory:" } : { folder }));
+  const store = failOnce === undefined ? workingStore : withFailingCall(workingStore, failOnce);
+  const models = createScriptedModels(script);
+  const known = new Map(Object.entries({ ...defaultTestModels, ...options.models }));
+  const findModel = (name: string): TestModel => {
     const found = known.get(name);
     if (found === undefined) throw new RuntimeError("unknown_model", `there is no model "${name}"`);
-    return { ...usualModel, ...found };
+    return { ...defaultTestModel, ...found };
   };
-  const agentNamed = (name: string) => agents.find((agent) => agent.name === name);
+  const findAgent = (name: string) => agents.find((agent) => agent.name === name);
   const runtime: Runtime = new Runtime({
     log: store,
     blobs: store,
-    agentFor: async (request) => chats.dressed(agentOf(request), request),
-    variablesOf: (session) => chats.variablesOf(session),
-    cutsOf: (chat) => chats.cutsOf(chat),
-    model: (name) => models.model(name),
-    modelWaits: { firstMs: 1, longestMs: 4, inAllMs: 50 },
+    agentFor: async (request) => chats.prepareAgent(resolveAgent(request), request),
+    variablesFor: (session) => chats.findVariables(session),
+    truncationGuardFor: (chat) => chats.findTruncationGuard(chat),
+    getModel: (name) => models.model(name),
+    modelRetryPolicy: { initialDelayMs: 1, maxDelayMs: 4, maxElapsedMs: 50 },
+    ...(sharedStore && {
+      cluster: { store: sharedStore, leaseMs: 400, renewMs: 50, ...(bus && { bus }) },
+    }),
     newId,
     onFailure,
   });
-  const agentOf = ({ agent, model = "", tool_groups = [] }: AgentRequest): Agent => {
-    // All other agents can be asked by the group of this name.
-    const others = agents.filter(({ name }) => tool_groups.includes(helpers) && name !== agent);
-    const named = tool_groups.filter((name) => name !== helpers);
-    const tools = named.map((name) => {
+  const resolveAgent = ({ agent, model = "", tool_groups = [] }: AgentRequest): Agent => {
+    // The group of this name allows calling all other agents.
+    const others = agents.filter(({ name }) => tool_groups.includes(agentsGroup) && name !== agent);
+    const groupNames = tool_groups.filter((name) => name !== agentsGroup);
+    const tools = groupNames.map((name) => {
       const group = groups.find((each) => each.name === name);
       if (group !== undefined) return group;
       throw new RuntimeError("unknown_tool_group", `there is no tool group "${name}"`);
     });
     if (agent === undefined) {
-      const { contextWindow } = modelNamed(model);
+      const { contextWindow } = findModel(model);
       const assistant = { name: "assistant", instructions: "", model, tools, contextWindow };
       return defineAgent({ ...assistant, agents: others });
     }
-    const found = agentNamed(agent);
+    const found = findAgent(agent);
     if (found === undefined)
-      throw new RuntimeError("unknown_agent", `there is no agent "${agent}"`);
+      throw new RuntimeError("agent_not_found", `there is no agent "${agent}"`);
     return {
       ...found,
       tools: [...found.tools, ...tools],
@@ -125,23 +143,29 @@ async function openFixture(
   };
   const chats = new Chats({
     store,
+    bus,
+    ...(sweepIntervals && { sweepIntervals }),
     runtime,
-    model: (name) => models.model(name),
-    modelFacts: async (name) => ({ abilities: modelNamed(name), options: {} }),
-    agentFacts: (name) => {
-      const model = agentNamed(name)?.model;
+    getModel: (name) => models.model(name),
+    getMeteredModel: (name, accessKey) => {
+      options.onMeteredModel?.(name, accessKey);
+      return models.model(name);
+    },
+    getModelInfo: async (name) => ({ capabilities: findModel(name), options: {} }),
+    getAgentInfo: (name) => {
+      const model = findAgent(name)?.model;
       return typeof model === "string" ? { model, options: {} } : undefined;
     },
-    checkNames: async (settings) => unknownGroup(settings, groups),
+    findUnknownName: async (settings) => findUnknownGroup(settings, groups),
     checkRequest: (request) => runtime.check(request),
     defaults: {
       settings: { tool_groups: [], options: {}, ...options.settings },
       limits: { rounds: 10 },
       retrySeconds: 30,
-      turns: 20,
+      maxTurns: 20,
       timeZone: "UTC",
-      exactTime: false,
-      titles: false,
+      addMessageTimes: false,
+      generateTitles: false,
       ...options.defaults,
     },
     defaultResponder: async () => ({ model: "talker" }),
@@ -157,12 +181,12 @@ async function openFixture(
     isClosed = true;
     await runtime.close();
     await chats.close();
-    await store.close();
+    if (sharedStore === undefined && openedStore === undefined) await store.close();
   };
   onTestFinished(async () => {
     await close();
     if (folder !== undefined) rmSync(folder, { recursive: true, force: true });
-    if (!fails) expect(failures).toEqual([]);
+    if (!expectsFailures) expect(failures).toEqual([]);
   });
   return {
     store,
@@ -172,37 +196,45 @@ async function openFixture(
     failures,
     folder,
     close,
-    async killed(more = {}) {
+    async restartAfterKill(more = {}) {
       if (folder === undefined) throw new Error("a store in memory ends with its process");
-      // In one step, so that nothing is written meanwhile.
-      const left = newFolder();
-      cpSync(folder, left, { recursive: true, filter: (path) => !path.endsWith("-lock") });
-      return openFixture({ ...options, ...more }, left);
+      // Synchronous, so that nothing is written in between.
+      const copiedFolder = newFolder();
+      cpSync(folder, copiedFolder, { recursive: true, filter: (path) => !path.endsWith("-lock") });
+      return openFixture({ ...options, ...more }, copiedFolder);
     },
   };
 }
 
-function unknownGroup(
+function findUnknownGroup(
   { tool_groups = [] }: ChatSettings,
   groups: readonly ToolGroup[],
-): string | undefined {
-  const known = [helpers, ...groups.map(({ name }) => name)];
+): NameProblem | undefined {
+  const known = [agentsGroup, ...groups.map(({ name }) => name)];
   const at = tool_groups.findIndex((name) => !known.includes(name));
-  return at === -1 ? undefined : `tool_groups[${at}]: there is no tool group "${tool_groups[at]}"`;
+  if (at === -1) return undefined;
+  return { path: `tool_groups[${at}]`, reason: `there is no tool group "${tool_groups[at]}"` };
 }
 
-/** The store itself, but for one call. `when` receives its arguments as JSON. */
-function failing(store: Store, { method, when }: NonNullable<FixtureOptions["failOnce"]>): Store {
-  let isOver = false;
+/** The store, with one call that fails. `when` receives its arguments as JSON. */
+function withFailingCall(
+  store: Store,
+  {
+    method,
+    when,
+    error = new Error("no room on the disk"),
+  }: NonNullable<FixtureOptions["failOnce"]>,
+): Store {
+  let hasFailed = false;
   return new Proxy(store, {
     get(target, name) {
       const value: unknown = Reflect.get(target, name);
       if (typeof value !== "function") return value;
       if (name !== method) return value.bind(target) as unknown;
-      return async (...given: unknown[]): Promise<unknown> => {
-        if (isOver || !when(JSON.stringify(given))) return value.apply(target, given) as unknown;
-        isOver = true;
-        throw new Error("no room on the disk");
+      return async (...args: unknown[]): Promise<unknown> => {
+        if (hasFailed || !when(JSON.stringify(args))) return value.apply(target, args) as unknown;
+        hasFailed = true;
+        throw error;
       };
     },
   });

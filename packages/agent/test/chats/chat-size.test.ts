@@ -1,65 +1,84 @@
 import { applyEdit, importChats, maxChatBytes } from "@deltawire/tasks/chats";
-import type { Chat, ChatEdit, EditWorld } from "@deltawire/tasks/chats";
+import type { Chat, ChatEdit, EditEnvironment } from "@deltawire/tasks/chats";
 import { expect, test } from "vitest";
-import { checkGrowth, checkImportSize } from "../../src/chats/chat-size.ts";
+import { assertGrowthAllowed, assertImportSize } from "../../src/chats/chat-size.ts";
 
-let last = 0;
-const world: EditWorld = {
-  newId: (prefix) => `${prefix}_${(last += 1)}`,
+let idCount = 0;
+const environment: EditEnvironment = {
+  newId: (prefix) => `${prefix}_${(idCount += 1)}`,
   now: () => new Date(1_770_000_000_000).toISOString(),
 };
 
-function chatOf(texts: readonly string[]): Chat {
+function importChat(texts: readonly string[]): Chat {
   const list = texts.map((content) => ({ role: "user", content }));
-  const read = importChats(list, { ...world, blobHash: () => "" });
+  const read = importChats(list, { ...environment, hashBlob: () => "" });
   const [first] = read.ok ? read.chats : [];
   if (first === undefined) throw new Error("not imported");
   return first.chat;
 }
 
-function edited(chat: Chat, edit: ChatEdit) {
-  const result = applyEdit(chat, edit, world);
+function applyOrThrow(chat: Chat, edit: ChatEdit) {
+  const result = applyEdit(chat, edit, environment);
   if (!result.ok) throw new Error(result.reason);
   return result;
 }
 
-const storing = (bytes: number) => ({ chatBytes: async () => bytes });
+const createStoreWith = (bytes: number) => ({ getChatBytes: async () => bytes });
 
-test("a message that makes a chat larger than the limit is refused, one that fits is not", async () => {
-  const chat = chatOf(["one"]);
+test("a message that would make a chat larger than the limit is rejected", async () => {
+  const chat = importChat(["one"]);
   const parent = chat.roots[0] ?? "";
-  const added = edited(chat, {
+  const added = applyOrThrow(chat, {
     type: "add_message",
     parent,
     message: { text: "x".repeat(100_000) },
   });
-  await checkGrowth(chat, added.chat, {}, storing(maxChatBytes - 110_000));
+  await assertGrowthAllowed(chat, added.chat, {}, createStoreWith(maxChatBytes - 110_000));
   await expect(
-    checkGrowth(chat, added.chat, {}, storing(maxChatBytes - 90_000)),
+    assertGrowthAllowed(chat, added.chat, {}, createStoreWith(maxChatBytes - 90_000)),
   ).rejects.toMatchObject({
-    code: "bad_value",
+    code: "invalid_value",
     message: expect.stringContaining("continue in a new chat, or delete messages") as string,
   });
 });
 
-test("a chat that is larger already can be made smaller, renamed and restored", async () => {
-  const chat = chatOf(["one", "two"]);
-  const large = storing(2 * maxChatBytes);
+test("in a chat that exceeds the limit, nodes can be deleted and restored, and it can be renamed", async () => {
+  const chat = importChat(["one", "two"]);
+  const largeStore = createStoreWith(2 * maxChatBytes);
   const [node_id = ""] = chat.nodes[chat.roots[0] ?? ""]?.children ?? [];
-  const cut = edited(chat, { type: "delete_node", node_id, children: "delete" });
-  await checkGrowth(chat, cut.chat, {}, large);
-  await checkGrowth(chat, edited(chat, { type: "rename", title: "x" }).chat, {}, large);
+  const cut = applyOrThrow(chat, { type: "delete_node", node_id, children: "delete" });
+  await assertGrowthAllowed(chat, cut.chat, {}, largeStore);
+  await assertGrowthAllowed(
+    chat,
+    applyOrThrow(chat, { type: "rename", title: "x" }).chat,
+    {},
+    largeStore,
+  );
   if (cut.removal === undefined) throw new Error("nothing removed");
-  const back = edited(cut.chat, { type: "restore", removal: cut.removal });
+  const restored = applyOrThrow(cut.chat, { type: "restore", removal: cut.removal });
   const more = { restored: cut.removal.removal_id };
-  await expect(checkGrowth(cut.chat, back.chat, more, large)).resolves.toBeUndefined();
+  await expect(
+    assertGrowthAllowed(cut.chat, restored.chat, more, largeStore),
+  ).resolves.toBeUndefined();
 });
 
-test("a file whose chats are larger than the limit together is refused", async () => {
-  const chat = chatOf(Array.from({ length: 9 }, () => "é".repeat(500_000)));
-  await checkImportSize([{ chat }]);
-  await expect(checkImportSize([{ chat }, { chat }])).rejects.toMatchObject({
-    code: "bad_import",
-    message: expect.stringContaining("divide the file") as string,
+test("a change that deletes a long message and adds short ones is accepted even near the limit", async () => {
+  const chat = importChat(["one", "x".repeat(100_000)]);
+  const parent = chat.roots[0] ?? "";
+  const [node_id = ""] = chat.nodes[parent]?.children ?? [];
+  const cut = applyOrThrow(chat, { type: "delete_node", node_id, children: "delete" });
+  const add = { type: "add_message", parent, message: { text: "short" } } as const;
+  const changed = applyOrThrow(applyOrThrow(cut.chat, add).chat, add);
+  await expect(
+    assertGrowthAllowed(chat, changed.chat, {}, createStoreWith(maxChatBytes)),
+  ).resolves.toBeUndefined();
+});
+
+test("a file whose chats exceed the limit in total is rejected", async () => {
+  const chat = importChat(Array.from({ length: 9 }, () => "é".repeat(500_000)));
+  await assertImportSize([{ chat }]);
+  await expect(assertImportSize([{ chat }, { chat }])).rejects.toMatchObject({
+    code: "invalid_import",
+    message: expect.stringContaining("split the file") as string,
   });
 });

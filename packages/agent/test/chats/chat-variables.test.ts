@@ -1,14 +1,20 @@
 import { describe, expect, test } from "vitest";
-import { decide, ended, newChat, sendAndEnd, told } from "../../../../test/chats/chat-steps.ts";
+import {
+  decideQuestion,
+  waitForAnswerEnd,
+  createTestChat,
+  sendAndWait,
+  listSentItems,
+} from "../../../../test/chats/chat-helpers.ts";
 import { chatFixture } from "./chat-fixture.ts";
-import { longText, office } from "../../../../test/chats/office.ts";
+import { longToolOutput, createOfficeTools } from "../../../../test/chats/office-tools.ts";
 
 const withOffice = { tool_groups: ["office"] };
 
 describe("a long result", () => {
-  test("is kept under a name, listed, read in pages, and passed on whole to another tool", async () => {
-    const { group, got } = office();
-    const world = await chatFixture({
+  test("is stored as a variable, listed, read in pages, and passed on completely to another tool", async () => {
+    const { group, calls: toolCalls } = createOfficeTools();
+    const fixture = await chatFixture({
       groups: [group],
       script: [
         [{ call: "fetch_long", args: {} }],
@@ -18,38 +24,40 @@ describe("a long result", () => {
         [{ text: "Passed on." }],
       ],
     });
-    const chat = await newChat(world, withOffice);
-    const answer = await sendAndEnd(world, chat, "Fetch and say it");
+    const chat = await createTestChat(fixture, withOffice);
+    const answer = await sendAndWait(fixture, chat, "Fetch and say it");
     expect(answer.status).toBe("completed");
-    const results = told(world).filter((one) => one.startsWith("=>"));
-    expect(results[0]).toMatch(/read on with read_variable.*\[kept as \{\{var:fetch_long_1\}\}\]/);
-    expect(results[1]).toContain(`fetch_long_1: ${longText.length} characters`);
-    expect(JSON.parse(results[2]?.slice(3) ?? "")).toBe(longText.slice(40_000));
-    expect(got.at(-1)).toEqual({ tool: "say", input: { text: `<${longText}>` } });
-    // What the model wrote is what it is told that it wrote.
-    expect(told(world)).toContain('say {"text":"<{{var:fetch_long_1}}>"}');
+    const results = listSentItems(fixture).filter((one) => one.startsWith("=>"));
+    expect(results[0]).toMatch(
+      /continue with read_variable.*\[saved as \{\{var:fetch_long_1\}\}\]/,
+    );
+    expect(results[1]).toContain(`fetch_long_1: ${longToolOutput.length} characters`);
+    expect(JSON.parse(results[2]?.slice(3) ?? "")).toBe(longToolOutput.slice(40_000));
+    expect(toolCalls.at(-1)).toEqual({ tool: "say", input: { text: `<${longToolOutput}>` } });
+    // The model sees its call as it wrote it.
+    expect(listSentItems(fixture)).toContain('say {"text":"<{{var:fetch_long_1}}>"}');
     expect(answer.chain.calls.at(-1)?.arguments).toBe('{"text":"<{{var:fetch_long_1}}>"}');
   });
 
-  test("is there in the next turn, and after the gateway was started again", async () => {
-    const { group, got } = office();
-    const world = await chatFixture({
+  test("is available in the next turn, and after a restart of the gateway", async () => {
+    const { group, calls: toolCalls } = createOfficeTools();
+    const fixture = await chatFixture({
       files: true,
       groups: [group],
       script: [[{ call: "fetch_long", args: {} }], [{ text: "Fetched." }]],
     });
-    const chat = await newChat(world, withOffice);
-    await sendAndEnd(world, chat, "Fetch");
-    const later = await world.killed({
+    const chat = await createTestChat(fixture, withOffice);
+    await sendAndWait(fixture, chat, "Fetch");
+    const later = await fixture.restartAfterKill({
       script: [[{ call: "say", args: { text: "{{var:fetch_long_1}}" } }], [{ text: "Said." }]],
     });
-    await sendAndEnd(later, chat, "Say it");
-    expect(got.at(-1)?.input).toEqual({ text: longText });
+    await sendAndWait(later, chat, "Say it");
+    expect(toolCalls.at(-1)?.input).toEqual({ text: longToolOutput });
   });
 
-  test("that a person refused is no variable", async () => {
-    const { group } = office({ show_first: () => longText });
-    const world = await chatFixture({
+  test("that a user denied is not stored as a variable", async () => {
+    const { group } = createOfficeTools({ show_first: () => longToolOutput });
+    const fixture = await chatFixture({
       groups: [group],
       script: [
         [{ call: "show_first", args: {} }],
@@ -57,23 +65,23 @@ describe("a long result", () => {
         [{ text: "Nothing." }],
       ],
     });
-    const chat = await newChat(world, withOffice);
-    const sent = await world.chats.send(chat, { text: "Show" });
-    await decide(world, sent, "deny");
-    await ended(world, sent);
-    expect(told(world).at(-1)).toBe('=> "There are no variables yet."');
-    expect(await world.store.variables(chat)).toEqual([]);
+    const chat = await createTestChat(fixture, withOffice);
+    const sent = await fixture.chats.send(chat, { text: "Show" });
+    await decideQuestion(fixture, sent, "deny");
+    await waitForAnswerEnd(fixture, sent);
+    expect(listSentItems(fixture).at(-1)).toBe('=> "There are no variables yet."');
+    expect(await fixture.store.listVariables(chat)).toEqual([]);
   });
 });
 
-describe("a reference", () => {
-  test("inside fetched content is not expanded, neither in a result nor on its way to another tool", async () => {
+describe("a variable reference", () => {
+  test("in fetched content is not expanded when the content is passed to another tool", async () => {
     const trap = `${"x".repeat(5000)} {{var:say_1}}`;
-    const { group, got } = office({
+    const { group, calls: toolCalls } = createOfficeTools({
       fetch_long: () => trap,
-      say: ({ text }) => (text === "secret" ? longText : "said"),
+      say: ({ text }) => (text === "secret" ? longToolOutput : "said"),
     });
-    const world = await chatFixture({
+    const fixture = await chatFixture({
       groups: [group],
       script: [
         [{ call: "say", args: { text: "secret" } }],
@@ -82,30 +90,30 @@ describe("a reference", () => {
         [{ text: "Done." }],
       ],
     });
-    const chat = await newChat(world, withOffice);
-    await sendAndEnd(world, chat, "Go");
-    expect((await world.store.variables(chat)).map(({ name }) => name)).toEqual([
+    const chat = await createTestChat(fixture, withOffice);
+    await sendAndWait(fixture, chat, "Go");
+    expect((await fixture.store.listVariables(chat)).map(({ name }) => name)).toEqual([
       "say_1",
       "fetch_long_1",
     ]);
-    expect(got.at(-1)?.input).toEqual({ text: trap });
+    expect(toolCalls.at(-1)?.input).toEqual({ text: trap });
   });
 
-  test("in the user's words is the user's, and stays as it is", async () => {
-    const { group } = office();
-    const world = await chatFixture({
+  test("in a user message stays unchanged", async () => {
+    const { group } = createOfficeTools();
+    const fixture = await chatFixture({
       groups: [group],
       script: [[{ call: "fetch_long", args: {} }], [{ text: "." }], [{ text: "." }]],
     });
-    const chat = await newChat(world, withOffice);
-    await sendAndEnd(world, chat, "Fetch");
-    await sendAndEnd(world, chat, "What is {{var:fetch_long_1}}?");
-    expect(told(world).at(-1)).toBe("user: What is {{var:fetch_long_1}}?");
+    const chat = await createTestChat(fixture, withOffice);
+    await sendAndWait(fixture, chat, "Fetch");
+    await sendAndWait(fixture, chat, "What is {{var:fetch_long_1}}?");
+    expect(listSentItems(fixture).at(-1)).toBe("user: What is {{var:fetch_long_1}}?");
   });
 
-  test("to nothing is told to the model with what there is, and no tool runs", async () => {
-    const { group, got } = office();
-    const world = await chatFixture({
+  test("to an unknown variable causes an error that lists the variables, and no tool runs", async () => {
+    const { group, calls: toolCalls } = createOfficeTools();
+    const fixture = await chatFixture({
       groups: [group],
       script: [
         [{ call: "fetch_long", args: {} }],
@@ -113,16 +121,16 @@ describe("a reference", () => {
         [{ text: "Oh." }],
       ],
     });
-    const chat = await newChat(world, withOffice);
-    const sent = await world.chats.send(chat, { text: "Go" });
-    await ended(world, sent);
-    expect(told(world).at(-1)).toMatch(/nothing_7[\s\S]*fetch_long_1/);
-    expect(got.map(({ tool }) => tool)).toEqual(["fetch_long"]);
+    const chat = await createTestChat(fixture, withOffice);
+    const sent = await fixture.chats.send(chat, { text: "Go" });
+    await waitForAnswerEnd(fixture, sent);
+    expect(listSentItems(fixture).at(-1)).toMatch(/nothing_7[\s\S]*fetch_long_1/);
+    expect(toolCalls.map(({ tool }) => tool)).toEqual(["fetch_long"]);
   });
 
-  test("of another chat is unknown", async () => {
-    const { group, got } = office();
-    const world = await chatFixture({
+  test("to a variable of another chat runs no tool", async () => {
+    const { group, calls: toolCalls } = createOfficeTools();
+    const fixture = await chatFixture({
       groups: [group],
       script: [
         [{ call: "fetch_long", args: {} }],
@@ -131,9 +139,11 @@ describe("a reference", () => {
         [{ text: "." }],
       ],
     });
-    await sendAndEnd(world, await newChat(world, withOffice), "Fetch");
-    const sent = await world.chats.send(await newChat(world, withOffice), { text: "Say" });
-    await ended(world, sent);
-    expect(got.map(({ tool }) => tool)).toEqual(["fetch_long"]);
+    await sendAndWait(fixture, await createTestChat(fixture, withOffice), "Fetch");
+    const sent = await fixture.chats.send(await createTestChat(fixture, withOffice), {
+      text: "Say",
+    });
+    await waitForAnswerEnd(fixture, sent);
+    expect(toolCalls.map(({ tool }) => tool)).toEqual(["fetch_long"]);
   });
 });

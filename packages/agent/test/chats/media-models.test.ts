@@ -1,16 +1,20 @@
 import type { Attachment } from "@deltawire/tasks/chats";
 import { describe, expect, test } from "vitest";
-import { newChat, refusedAndUnchanged, sendAndEnd } from "../../../../test/chats/chat-steps.ts";
+import {
+  createTestChat,
+  expectRejectedUnchanged,
+  sendAndWait,
+} from "../../../../test/chats/chat-helpers.ts";
 import { chatFixture, type StoredChatFixture } from "./chat-fixture.ts";
-import { mediaModels, pixel, stored } from "./media-models.ts";
+import { mediaModels, pixelBase64, storeAttachment } from "./media-models.ts";
 
-const masked = { privacy: { enabled: true, fields: [{ kind: "email" as const }] } };
-const painting = { script: () => [{ picture: pixel }], models: mediaModels };
+const withPrivacy = { privacy: { enabled: true, fields: [{ kind: "email" as const }] } };
+const options = { script: () => [{ image: pixelBase64 }], models: mediaModels };
 
-interface Refused {
+interface RejectedRequest {
   what: string;
   model: "listener" | "retoucher";
-  given: (world: StoredChatFixture) => Promise<Attachment>[];
+  given: (fixture: StoredChatFixture) => Promise<Attachment>[];
   param: string;
   message: RegExp;
 }
@@ -21,142 +25,152 @@ const link = async (kind: Attachment["kind"], filename: string): Promise<Attachm
   url: `https://example.org/${filename}`,
 });
 
-describe("what a model of media cannot do is refused before there is a slot", () => {
-  test.each<Refused>([
+describe("a media model rejects before a placeholder is created", () => {
+  test.each<RejectedRequest>([
     {
-      what: "to write down two sounds",
+      what: "transcribing two audio files",
       model: "listener",
-      given: (world) => [
-        stored(world, "audio", "a.mp3", "audio/mpeg"),
-        stored(world, "audio", "b.mp3", "audio/mpeg"),
+      given: (fixture) => [
+        storeAttachment(fixture, "audio", "a.mp3", "audio/mpeg"),
+        storeAttachment(fixture, "audio", "b.mp3", "audio/mpeg"),
       ],
       param: "attachments",
-      message: /one sound file, and there are 2: send each/,
+      message: /only one audio file can be transcribed at a time, got 2; send each/,
     },
     {
-      what: "to write down a sound that is only linked",
+      what: "transcribing audio that is only a link",
       model: "listener",
       given: () => [link("audio", "a.mp3")],
       param: "attachments[0].url",
-      message: /"a\.mp3" is only linked.*attach the file itself/,
+      message: /"a\.mp3" is a link.*attach the file/,
     },
     {
-      what: "to write down a text that calls itself a sound",
+      what: "transcribing a text file declared as audio",
       model: "listener",
-      given: (world) => [
-        stored(world, "image", "a.png", "image/png"),
-        stored(world, "audio", "a.txt", "text/plain; charset=utf-8"),
+      given: (fixture) => [
+        storeAttachment(fixture, "image", "a.png", "image/png"),
+        storeAttachment(fixture, "audio", "a.txt", "text/plain; charset=utf-8"),
       ],
       param: "attachments[1]",
-      message: /"a\.txt" is no sound but text\/plain: attach a sound/,
+      message: /"a\.txt" is not an audio file but text\/plain; attach an audio/,
     },
     {
-      what: "to edit a picture that is only linked",
+      what: "editing an image that is only a link",
       model: "retoucher",
-      given: (world) => [stored(world, "image", "a.png", "image/png"), link("image", "b.png")],
+      given: (fixture) => [
+        storeAttachment(fixture, "image", "a.png", "image/png"),
+        link("image", "b.png"),
+      ],
       param: "attachments[1].url",
-      message: /"b\.png" is only linked.*attach the file itself/,
+      message: /"b\.png" is a link.*attach the file/,
     },
     {
-      what: "to edit a PDF that calls itself a picture",
+      what: "editing a PDF declared as an image",
       model: "retoucher",
-      given: (world) => [stored(world, "image", "a.pdf", "application/pdf")],
+      given: (fixture) => [storeAttachment(fixture, "image", "a.pdf", "application/pdf")],
       param: "attachments[0]",
-      message: /"a\.pdf" is no picture but application\/pdf/,
+      message: /"a\.pdf" is not an image file but application\/pdf/,
     },
     {
-      what: "to edit a picture that is made of text",
+      what: "editing an SVG image",
       model: "retoucher",
-      given: (world) => [stored(world, "image", "a.svg", "image/svg+xml")],
+      given: (fixture) => [storeAttachment(fixture, "image", "a.svg", "image/svg+xml")],
       param: "attachments[0]",
-      message: /no picture but image\/svg\+xml/,
+      message: /is not an image file but image\/svg\+xml/,
     },
   ])("$what", async ({ model, given, param, message }) => {
-    const world = await chatFixture(painting);
-    const chat = await newChat(world);
-    const attachments = await Promise.all(given(world));
-    const send = () => world.chats.send(chat, { text: "Do it", model, attachments });
-    expect(await refusedAndUnchanged(world, chat, send)).toMatchObject({
+    const fixture = await chatFixture(options);
+    const chat = await createTestChat(fixture);
+    const attachments = await Promise.all(given(fixture));
+    const send = () => fixture.chats.send(chat, { text: "Do it", model, attachments });
+    expect(await expectRejectedUnchanged(fixture, chat, send)).toMatchObject({
       code: "cannot_send",
       param,
       message: expect.stringMatching(message),
     });
   });
 
-  test("to edit the last picture of the chat, if that is only linked", async () => {
-    const world = await chatFixture({ ...painting, script: () => [{ text: "I see." }] });
-    const chat = await newChat(world);
-    await sendAndEnd(world, chat, "Look", { attachments: [await link("image", "a.png")] });
+  test("editing the last image of the chat if that is only a link", async () => {
+    const fixture = await chatFixture({ ...options, script: () => [{ text: "I see." }] });
+    const chat = await createTestChat(fixture);
+    await sendAndWait(fixture, chat, "Look", { attachments: [await link("image", "a.png")] });
     await expect(
-      world.chats.send(chat, { text: "Greener", model: "retoucher" }),
+      fixture.chats.send(chat, { text: "Greener", model: "retoucher" }),
     ).rejects.toMatchObject({ code: "cannot_send", param: "attachments" });
   });
+});
 
-  test("and a recording of a browser, which says that it is a video, is a sound", async () => {
-    const world = await chatFixture({ ...painting, script: () => [{ text: "Hello" }] });
-    const chat = await newChat(world);
-    const attachments = [await stored(world, "audio", "a.webm", "video/webm")];
-    const { status } = await sendAndEnd(world, chat, "", { model: "listener", attachments });
+describe("a transcription model", () => {
+  test("accepts a browser recording with a video type as audio", async () => {
+    const fixture = await chatFixture({ ...options, script: () => [{ text: "Hello" }] });
+    const chat = await createTestChat(fixture);
+    const attachments = [await storeAttachment(fixture, "audio", "a.webm", "video/webm")];
+    const { status } = await sendAndWait(fixture, chat, "", { model: "listener", attachments });
     expect(status).toBe("completed");
   });
 });
 
-describe("people are told what a model of media", () => {
-  const everything = async (world: StoredChatFixture) => ({
+describe("the notices of a media model", () => {
+  const everything = async (fixture: StoredChatFixture) => ({
     attachments: [
-      await stored(world, "image", "a.png", "image/png"),
-      await stored(world, "audio", "a.mp3", "audio/mpeg"),
-      await stored(world, "file", "a.pdf", "application/pdf"),
+      await storeAttachment(fixture, "image", "a.png", "image/png"),
+      await storeAttachment(fixture, "audio", "a.mp3", "audio/mpeg"),
+      await storeAttachment(fixture, "file", "a.pdf", "application/pdf"),
     ],
     contexts: [{ kind: "page" as const, title: "News", text: "It rained." }],
   });
   const context = 'context "News"';
-  const [image, audio, pdf] = ['picture "a.png"', 'sound "a.mp3"', 'file "a.pdf"'];
+  const [image, audio, pdf] = ['image "a.png"', 'audio file "a.mp3"', 'file "a.pdf"'];
 
   test.each([
     ["painter", [context, image, audio, pdf], []],
     ["retoucher", [context, audio, pdf], [image]],
     ["listener", [context, image, pdf], [audio]],
     ["speaker", [context, image, audio, pdf], []],
-  ])("does not get, and what nothing can be masked in: %s", async (model, left, sent) => {
-    const world = await chatFixture(painting);
-    const given = await everything(world);
-    const plain = await sendAndEnd(world, await newChat(world), "Do it", { model, ...given });
-    const leftOut = left.map((what) => expect.stringContaining(`The ${what} was left out: `));
-    expect(plain.notices).toEqual(leftOut);
-    const chat = await newChat(world, masked);
-    const { notices } = await sendAndEnd(world, chat, "Do it", { model, ...given });
-    const asItIs = sent.map((what) => expect.stringContaining(`The ${what} is sent as it is: `));
-    expect(notices).toEqual([...leftOut, ...asItIs]);
-  });
+  ])(
+    "name the attachments that %s does not receive, and those that it receives unmasked",
+    async (model, left, sent) => {
+      const fixture = await chatFixture(options);
+      const given = await everything(fixture);
+      const plain = await sendAndWait(fixture, await createTestChat(fixture), "Do it", {
+        model,
+        ...given,
+      });
+      const leftOut = left.map((what) => expect.stringContaining(`The ${what} was not sent: `));
+      expect(plain.notices).toEqual(leftOut);
+      const chat = await createTestChat(fixture, withPrivacy);
+      const { notices } = await sendAndWait(fixture, chat, "Do it", { model, ...given });
+      const asItIs = sent.map((what) => expect.stringContaining(`The ${what} is sent unmasked: `));
+      expect(notices).toEqual([...leftOut, ...asItIs]);
+    },
+  );
 
-  test("gets nothing beside: then there is nothing to tell", async () => {
-    const world = await chatFixture(painting);
-    const { notices } = await sendAndEnd(world, await newChat(world), "A dot", {
+  test("are empty if there are no attachments", async () => {
+    const fixture = await chatFixture(options);
+    const { notices } = await sendAndWait(fixture, await createTestChat(fixture), "A dot", {
       model: "painter",
     });
     expect(notices).toEqual([]);
   });
 
-  test("has made before, when it goes out again unmasked or is kept from a model that does not see", async () => {
-    const world = await chatFixture({
+  test("name an earlier generated image that is sent unmasked or not sent", async () => {
+    const fixture = await chatFixture({
       script: ({ model }) => [
-        model === "talker" || model === "blind" ? { text: "A dot." } : { picture: pixel },
+        model === "talker" || model === "blind" ? { text: "A dot." } : { image: pixelBase64 },
       ],
       models: { ...mediaModels, blind: { images: false } },
     });
-    const chat = await newChat(world, masked);
-    await sendAndEnd(world, chat, "A dot", { model: "painter" });
-    const asItIs =
-      "The picture from earlier in this chat is sent as it is: nothing in a picture can be masked.";
-    const edited = await sendAndEnd(world, chat, "Greener", { model: "retoucher" });
+    const chat = await createTestChat(fixture, withPrivacy);
+    await sendAndWait(fixture, chat, "A dot", { model: "painter" });
+    const asItIs = "The image from earlier in this chat is sent unmasked: images cannot be masked.";
+    const edited = await sendAndWait(fixture, chat, "Greener", { model: "retoucher" });
     expect(edited.notices).toEqual([asItIs]);
-    expect((await sendAndEnd(world, chat, "What is it?")).notices).toEqual([asItIs]);
-    const { notices } = await sendAndEnd(world, chat, "Sure?", { model: "blind" });
+    expect((await sendAndWait(fixture, chat, "What is it?")).notices).toEqual([asItIs]);
+    const { notices } = await sendAndWait(fixture, chat, "Sure?", { model: "blind" });
     expect(notices).toEqual([
-      "The picture from earlier in this chat was left out: this model does not see pictures.",
+      "The image from earlier in this chat was not sent: this model does not support images.",
     ]);
-    await world.chats.edit(chat, [{ type: "settings", patch: { privacy: null } }]);
-    expect((await sendAndEnd(world, chat, "And now?")).notices).toEqual([]);
+    await fixture.chats.edit(chat, [{ type: "settings", patch: { privacy: null } }]);
+    expect((await sendAndWait(fixture, chat, "And now?")).notices).toEqual([]);
   });
 });

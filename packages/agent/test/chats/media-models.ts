@@ -1,10 +1,10 @@
 import { blobPath } from "@deltawire/tasks";
 import type { Attachment } from "@deltawire/tasks/chats";
-import type { ChatFixture } from "../../../../test/chats/chat-steps.ts";
+import type { ChatFixture } from "../../../../test/chats/chat-helpers.ts";
 
 const mediaModel = { images: false, tools: false, efforts: [] };
 
-/** One of each type, all answered by the script. */
+/** One model of each type; all follow the script. */
 export const mediaModels = {
   painter: { ...mediaModel, type: "image-gen" },
   retoucher: { ...mediaModel, type: "image-edit", images: true },
@@ -12,18 +12,19 @@ export const mediaModels = {
   speaker: { ...mediaModel, type: "audio-tts" },
 } as const;
 
-/** A picture in base64. */
-export const pixel =
+/** A PNG image in base64. */
+export const pixelBase64 =
   "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
-/** An attachment that is in the store. */
-export async function stored(
+/** Stores a blob and returns an attachment with its URL. */
+export async function storeAttachment(
   { store }: ChatFixture,
   kind: Attachment["kind"],
   filename: string,
   media_type: string,
 ): Promise<Attachment> {
-  const bytes = kind === "image" ? Buffer.from(pixel, "base64") : Buffer.from(`of ${filename}`);
+  const bytes =
+    kind === "image" ? Buffer.from(pixelBase64, "base64") : Buffer.from(`of ${filename}`);
   const url = blobPath + (await store.put(bytes, media_type));
   return { kind, url, filename, media_type };
 }

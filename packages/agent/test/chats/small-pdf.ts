@@ -1,6 +1,6 @@
-/** A real PDF with a line of text for each string; a page without any has only a rectangle, as a scanned one has a picture. */
-export function smallPdf(pages: readonly (readonly string[])[]): Buffer {
-  return pdfOf(
+/** A valid PDF with one line of text per string. A page without text contains a rectangle, like the image of a scan. */
+export function createPdf(pages: readonly (readonly string[])[]): Buffer {
+  return buildPdf(
     pages.map((lines) => {
       const shown = lines.map((line) => `(${line}) Tj 0 -14 Td`).join(" ");
       return lines.length === 0 ? "10 10 100 100 re f" : `BT /F1 12 Tf 72 700 Td ${shown} ET`;
@@ -8,12 +8,12 @@ export function smallPdf(pages: readonly (readonly string[])[]): Buffer {
   );
 }
 
-/** One page whose drawing is packed by the Deflate method. */
-export function packedPdf(packed: Buffer): Buffer {
-  return pdfOf([packed.toString("latin1")], "/Filter /FlateDecode");
+/** A PDF with one page whose content stream is compressed with Deflate. */
+export function createDeflatedPdf(packed: Buffer): Buffer {
+  return buildPdf([packed.toString("latin1")], "/Filter /FlateDecode");
 }
 
-function pdfOf(drawings: readonly string[], filter = ""): Buffer {
+function buildPdf(drawings: readonly string[], filter = ""): Buffer {
   const kids = drawings.map((_drawing, at) => `${4 + at * 2} 0 R`).join(" ");
   const objects = [
     "<< /Type /Catalog /Pages 2 0 R >>",
@@ -25,13 +25,13 @@ function pdfOf(drawings: readonly string[], filter = ""): Buffer {
     ]),
   ];
   let file = "%PDF-1.4\n";
-  const places = objects.map((object, at) => {
-    const place = String(file.length).padStart(10, "0");
+  const offsets = objects.map((object, at) => {
+    const offset = String(file.length).padStart(10, "0");
     file += `${at + 1} 0 obj\n${object}\nendobj\n`;
-    return `${place} 00000 n \n`;
+    return `${offset} 00000 n \n`;
   });
   const size = objects.length + 1;
-  const table = `xref\n0 ${size}\n0000000000 65535 f \n${places.join("")}`;
+  const table = `xref\n0 ${size}\n0000000000 65535 f \n${offsets.join("")}`;
   const trailer = `trailer\n<< /Size ${size} /Root 1 0 R >>\nstartxref\n${file.length}\n%%EOF`;
   return Buffer.from(file + table + trailer, "latin1");
 }

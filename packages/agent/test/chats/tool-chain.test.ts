@@ -1,32 +1,36 @@
 import { defineTool, ModelError } from "@deltawire/agent";
 import { emptyTree, reduce, type TaskEvent } from "@deltawire/tasks";
-import { callRecords, chainStats, chainWarnings } from "@deltawire/tasks/chats";
+import { buildCallRecords, computeChainStats, mergeWarnings } from "@deltawire/tasks/chats";
 import { expect, test } from "vitest";
-import { help, helper } from "../helpers.ts";
+import { askForHelpCalls, createHelperAgent } from "../helper-agents.ts";
 import {
   decide,
-  ended,
-  questions,
+  waitForEnd,
+  waitForApprovals,
   scriptedAgent,
   start,
-  warningsIn,
-  type Started,
-} from "../run-kit.ts";
+  filterWarnings,
+  type StartedTask,
+} from "../runtime-fixture.ts";
 
-/** A clock of which every look takes ten milliseconds. */
-const ticking = () => {
+/** A clock that advances by ten milliseconds each time it is read. */
+const createTickingClock = () => {
   let ms = Date.parse("2026-01-01T00:00:00.000Z");
   return () => (ms += 10);
 };
 
-async function recordOf(started: Started) {
-  const { events, state } = await ended(started);
-  return { record: recorded(events), events, state };
+async function recordTask(started: StartedTask) {
+  const { events, state } = await waitForEnd(started);
+  return { record: buildRecord(events), events, state };
 }
 
-function recorded(events: readonly TaskEvent[]) {
+function buildRecord(events: readonly TaskEvent[]) {
   const tree = reduce(emptyTree, events);
-  return { calls: callRecords(tree), stats: chainStats(tree), warnings: chainWarnings(tree) };
+  return {
+    calls: buildCallRecords(tree),
+    stats: computeChainStats(tree),
+    warnings: mergeWarnings(tree),
+  };
 }
 
 const tools = [
@@ -42,7 +46,7 @@ const tools = [
   }),
 ];
 
-test("calls are told with their round, arguments, result, times and outcome", async () => {
+test("calls are recorded with their round, arguments, result, times and outcome", async () => {
   const { agent } = scriptedAgent(
     [
       [
@@ -55,7 +59,9 @@ test("calls are told with their round, arguments, result, times and outcome", as
     ],
     { tools },
   );
-  const { record, events } = await recordOf(await start(agent, {}, { now: ticking() }));
+  const { record, events } = await recordTask(
+    await start(agent, {}, { now: createTickingClock() }),
+  );
   const [get, fail, none, long] = record.calls;
   expect(get).toMatchObject({
     round: 1,
@@ -65,8 +71,8 @@ test("calls are told with their round, arguments, result, times and outcome", as
     result: '{"degrees":15}',
   });
   expect(get).not.toHaveProperty("task_id");
-  const began = events.find(({ type }) => type === "task.tool_execution.started");
-  expect(get?.started_at).toBe(began?.ts);
+  const startEvent = events.find(({ type }) => type === "task.tool_execution.started");
+  expect(get?.started_at).toBe(startEvent?.ts);
   expect(get?.duration_ms).toBeGreaterThan(0);
   expect(fail).toMatchObject({ outcome: "failed", result: "The tool failed: no such place" });
   expect(none).toMatchObject({ round: 1, outcome: "failed" });
@@ -83,25 +89,25 @@ test("calls are told with their round, arguments, result, times and outcome", as
   expect(model_ms).toBeGreaterThan(0);
 });
 
-test("what people decided is told, and a result that was refused is not", async () => {
+test("decisions are recorded, but denied results are not", async () => {
   const held = defineTool({
     name: "held",
     description: "",
     effect: "pure",
-    approval: { call: "ask always", result: "always" },
+    approval: { call: "ask_always", result: "always" },
     run: () => "the secret",
   });
   const { agent } = scriptedAgent(
     [[{ call: "held", args: {} }], [{ call: "held", args: {} }], [{ call: "held", args: {} }]],
     { tools: [held] },
   );
-  const started = await start(agent, {}, { now: ticking() });
+  const started = await start(agent, {}, { now: createTickingClock() });
   await decide(started, { arguments: '{"room":2}' });
   await decide(started, { decision: "redact", replacement: "nothing" });
   await decide(started, {});
   await decide(started, { decision: "approve" });
   await decide(started, { decision: "deny", reason: "no" });
-  const { record, events } = await recordOf(started);
+  const { record, events } = await recordTask(started);
   expect(record.calls).toMatchObject([
     {
       arguments: "{}",
@@ -118,53 +124,61 @@ test("what people decided is told, and a result that was refused is not", async 
   expect(record.stats.waited_ms).toBeGreaterThanOrEqual(waits.length * 10);
 });
 
-test("calls of a sub-agent are told as its own, with what it used told where it was asked", async () => {
+test("calls of a sub-agent are recorded under its name, and its usage with the call that started it", async () => {
   const slow = defineTool({
     name: "slow",
     description: "",
     effect: "pure",
-    approval: "ask always",
+    approval: "ask_always",
     run: () => "found",
   });
-  const anna = helper("anna", [[{ call: "slow", args: {} }], [{ text: "It is there." }]], {
-    tools: [slow],
+  const anna = createHelperAgent(
+    "anna",
+    [[{ call: "slow", args: {} }], [{ text: "It is there." }]],
+    {
+      tools: [slow],
+    },
+  );
+  const { agent } = scriptedAgent([askForHelpCalls("anna"), [{ text: "Done." }]], {
+    agents: [anna],
   });
-  const { agent } = scriptedAgent([help("anna"), [{ text: "Done." }]], { agents: [anna] });
-  const started = await start(agent, {}, { now: ticking() });
-  await questions(started);
+  const started = await start(agent, {}, { now: createTickingClock() });
+  await waitForApprovals(started);
   await decide(started, {});
-  const { record, state } = await recordOf(started);
-  const [asked, own] = record.calls;
-  expect(asked).toMatchObject({ name: "ask_for_help", round: 1, result: "It is there." });
-  expect(asked?.usage).toEqual(state.tasks[asked?.call_id ?? ""]?.tree_usage);
-  expect(asked?.usage?.total_tokens).toBe(30);
-  expect(own).toMatchObject({ name: "slow", task_id: asked?.call_id, decisions: ["approve"] });
+  const { record, state } = await recordTask(started);
+  const [helpCall, own] = record.calls;
+  expect(helpCall).toMatchObject({ name: "ask_for_help", round: 1, result: "It is there." });
+  expect(helpCall?.usage).toEqual(state.tasks[helpCall?.call_id ?? ""]?.tree_usage);
+  expect(helpCall?.usage?.total_tokens).toBe(30);
+  expect(own).toMatchObject({ name: "slow", task_id: helpCall?.call_id, decisions: ["approve"] });
   expect(record.stats).toMatchObject({ rounds: 4, calls: 2, outcomes: { completed: 2 } });
-  // The time of the help is that of the sub-agent, and is not counted twice.
+  // The duration of the call is that of the sub-agent, and is not counted twice.
   expect(record.stats.tool_ms).toBe(own?.duration_ms);
   expect(record.stats.waited_ms).toBeGreaterThan(0);
 });
 
-test("why a call failed is told: a tool's words, and what the task of a sub-agent ended with", async () => {
-  const broken = helper("broken", [
-    [{ error: new ModelError("upstream_refused", "it is closed", { retryable: false }) }],
+test("the error of a call is recorded: the tool's message, or the end of the sub-agent's task", async () => {
+  const broken = createHelperAgent("broken", [
+    [{ error: new ModelError("upstream_rejected", "it is closed", { retryable: false }) }],
   ]);
-  const slow = helper("slow", [[{ wait: new Promise(() => undefined) }]], {
+  const slow = createHelperAgent("slow", [[{ wait: new Promise(() => undefined) }]], {
     limits: { seconds: 0.05 },
   });
-  const asks = helper("asks", [help("broken"), [{ text: "Nobody." }]], { agents: [broken] });
+  const delegating = createHelperAgent("asks", [askForHelpCalls("broken"), [{ text: "Nobody." }]], {
+    agents: [broken],
+  });
   const { agent } = scriptedAgent(
     [
       [
         { call: "fail", args: {} },
         { call: "get", args: {} },
       ],
-      help("asks", "slow"),
+      askForHelpCalls("asks", "slow"),
       [{ text: "Done." }],
     ],
-    { tools, agents: [asks, slow] },
+    { tools, agents: [delegating, slow] },
   );
-  const { record, state } = await recordOf(await start(agent));
+  const { record, state } = await recordTask(await start(agent));
   const errors = record.calls.map(({ name, arguments: json, error }) => [
     (JSON.parse(json) as { name?: string }).name ?? name,
     error,
@@ -174,17 +188,17 @@ test("why a call failed is told: a tool's words, and what the task of a sub-agen
     fail: { code: "failed", message: "no such place" },
     get: undefined,
     asks: undefined,
-    broken: { code: "upstream_refused", message: "it is closed" },
+    broken: { code: "upstream_rejected", message: "it is closed" },
     slow: { code: "timeout", message: reason },
   });
 });
 
-test("why a tool failed is not told where a person has refused its result", async () => {
+test("the error of a tool is not recorded if a user denied its result", async () => {
   const held = defineTool({
     name: "held",
     description: "",
     effect: "pure",
-    approval: { result: "on error" },
+    approval: { result: "on_error" },
     run: () => {
       throw new Error("the secret");
     },
@@ -194,48 +208,51 @@ test("why a tool failed is not told where a person has refused its result", asyn
   });
   const started = await start(agent);
   await decide(started, { decision: "redact", replacement: "nothing" });
-  const { record, state } = await recordOf(started);
+  const { record, state } = await recordTask(started);
   expect(record.calls).toMatchObject([{ outcome: "failed" }]);
   expect(JSON.stringify([record, state])).not.toContain("the secret");
 });
 
-test("a call that was taken back is not told, and its round counts once", async () => {
+test("a retracted call is not recorded, and its round counts once", async () => {
   const { agent } = scriptedAgent(
     [[{ call: "get", args: {} }, { cut: true }], [{ call: "get", args: {} }], [{ text: "Done." }]],
     { tools },
   );
-  const { record } = await recordOf(await start(agent));
+  const { record } = await recordTask(await start(agent));
   expect(record.stats).toMatchObject({ rounds: 2, calls: 1 });
 });
 
-test("what was mended or asked for again is told once, with how often, that of sub-agents too", async () => {
-  const anna = helper("anna", [[{ text: "It" }, { cut: true }], [{ text: "It is there." }]]);
+test("repairs and retries are recorded once with their count, including those of sub-agents", async () => {
+  const anna = createHelperAgent("anna", [
+    [{ text: "It" }, { cut: true }],
+    [{ text: "It is there." }],
+  ]);
   const { agent } = scriptedAgent(
-    [[{ text: "Half" }, { cut: true }], help("anna"), [{ text: "Done." }]],
+    [[{ text: "Half" }, { cut: true }], askForHelpCalls("anna"), [{ text: "Done." }]],
     { agents: [anna] },
   );
-  const { record, events } = await recordOf(await start(agent));
+  const { record, events } = await recordTask(await start(agent));
   const { warnings } = record;
   expect(warnings).toContainEqual({
-    code: "model_asked_again",
+    code: "model_retry_scheduled",
     message: expect.stringContaining("closed the stream") as string,
     count: 2,
   });
   const kinds = new Set(warnings.map(({ code, message }) => `${code}: ${message}`));
   expect(kinds.size).toBe(warnings.length);
-  const all = warningsIn(events);
+  const all = filterWarnings(events);
   expect(new Set(all.map(({ code, message }) => `${code}: ${message}`))).toEqual(kinds);
   expect(warnings.reduce((sum, { count }) => sum + count, 0)).toBe(all.length);
 });
 
-test("half a log is told as far as it goes, and no log as nothing", async () => {
+test("an incomplete log yields the calls so far, and an empty log none", async () => {
   const { agent } = scriptedAgent([[{ call: "get", args: {} }], [{ text: "Done." }]], { tools });
-  const { events } = await recordOf(await start(agent));
+  const { events } = await recordTask(await start(agent));
   const half = events.findIndex(({ type }) => type === "task.tool_execution.started");
-  const { calls, stats } = recorded(events.slice(0, half + 1));
+  const { calls, stats } = buildRecord(events.slice(0, half + 1));
   expect(calls).toMatchObject([{ name: "get", outcome: "in_progress" }]);
   expect(stats.outcomes).toEqual({});
-  expect(recorded([])).toEqual({
+  expect(buildRecord([])).toEqual({
     calls: [],
     stats: { rounds: 0, calls: 0, outcomes: {}, model_ms: 0, tool_ms: 0, waited_ms: 0 },
     warnings: [],

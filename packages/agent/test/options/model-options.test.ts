@@ -1,13 +1,16 @@
-import { checkOptions, type ModelAbilities } from "@deltawire/agent";
+import { validateModelOptions, type ModelCapabilities } from "@deltawire/agent";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { fitOptions, mergeOptions } from "../../src/options/model-options.ts";
-import { able as ableToAct } from "../chats/abilities.ts";
+import { filterSupportedOptions, mergeOptions } from "../../src/options/model-options.ts";
+import { fullCapabilities as ableToAct } from "../chats/capabilities.ts";
 
-const able: ModelAbilities = { ...ableToAct, efforts: ["low", "medium", "high"] };
+const reasoningCapabilities: ModelCapabilities = {
+  ...ableToAct,
+  efforts: ["low", "medium", "high"],
+};
 
 describe("merged options", () => {
-  test("are those of the last layer that says something, inside objects too", () => {
+  test("come from the last layer that sets them, also inside objects", () => {
     const merged = mergeOptions([
       { temperature: 1, reasoning: { effort: "low", summary: "auto" }, metadata: { a: "1" } },
       undefined,
@@ -21,19 +24,19 @@ describe("merged options", () => {
     });
   });
 
-  test("lose nothing but null and undefined", () => {
+  test("only omit null and undefined", () => {
     const set = { temperature: 0, user: "", parallel_tool_calls: false, stop: [], metadata: {} };
     expect(mergeOptions([{ ...set, top_p: null, service_tier: undefined }])).toEqual(set);
     expect(Object.keys(mergeOptions([{ top_p: null, user: undefined }]))).toEqual([]);
   });
 
-  test("have lists of one layer, whole", () => {
+  test("contain complete lists of one layer", () => {
     expect(mergeOptions([{ stop: ["a", "b", "c"] }, { stop: ["d", null] }])).toEqual({
       stop: ["d", null],
     });
   });
 
-  test("do without what a later layer took out with null, and a layer after that may set it again", () => {
+  test("omit what a later layer removed with null, unless another layer sets it again", () => {
     const below = { top_p: 0.9, reasoning: { effort: "high", summary: "auto" } };
     expect(mergeOptions([below, { top_p: null, reasoning: { effort: null } }])).toEqual({
       reasoning: { summary: "auto" },
@@ -45,18 +48,18 @@ describe("merged options", () => {
     });
   });
 
-  test("have no object of which only nulls were left", () => {
+  test("contain no objects in which only nulls remained", () => {
     expect(
       mergeOptions([{ reasoning: { effort: "low" } }, { reasoning: { effort: null } }]),
     ).toEqual({});
     expect(mergeOptions([{ media: { a: { b: null } } }])).toEqual({});
   });
 
-  test("are not touched by undefined", () => {
+  test("are not changed by undefined", () => {
     expect(mergeOptions([{ top_p: 0.9 }, { top_p: undefined }])).toEqual({ top_p: 0.9 });
   });
 
-  test("never mix two formats of the answer, and keep the nulls of a schema", () => {
+  test("never mix two response formats, and retain nulls in a schema", () => {
     const one = { type: "json_schema", name: "one", schema: { properties: { a: {} } } };
     const other = { type: "json_schema", name: "other", schema: { const: null } };
     expect(
@@ -70,7 +73,7 @@ describe("merged options", () => {
     ).toEqual({ tool_choice: { type: "allowed_tools", mode: "auto", tools: [] } });
   });
 
-  test("know what Chat calls the same, and set it over what earlier layers say", () => {
+  test("accept the names of the Chat wire, which override earlier layers", () => {
     const merged = mergeOptions([
       { max_output_tokens: 10, reasoning: { effort: "low", summary: "auto" } },
       {
@@ -93,12 +96,12 @@ describe("merged options", () => {
     });
   });
 
-  test("take a null of Chat's names for one of their own", () => {
+  test("accept null under the names of the Chat wire", () => {
     const below = { max_output_tokens: 10, reasoning: { effort: "low" } };
     expect(mergeOptions([below, { max_tokens: null, reasoning_effort: null }])).toEqual({});
   });
 
-  test("go by the name of the Responses wire where one layer has both", () => {
+  test("prefer the name of the Responses wire if a layer has both", () => {
     const both = {
       max_tokens: 1,
       max_completion_tokens: 2,
@@ -112,7 +115,7 @@ describe("merged options", () => {
     });
   });
 
-  test("change no prototype", () => {
+  test("do not change prototypes", () => {
     const evil = JSON.parse(
       '{"__proto__":{"bad":1},"constructor":{"prototype":{"bad":1}},"media":{"__proto__":{"bad":1}}}',
     );
@@ -125,7 +128,7 @@ describe("merged options", () => {
     );
   });
 
-  test("are the same whether layers are merged at once or in two steps, and leave the layers alone", () => {
+  test("are the same whether layers are merged in one or two steps, and the layers are not modified", () => {
     const value = fc.oneof(fc.integer(), fc.string(), fc.boolean(), fc.array(fc.integer()));
     const names = fc.constantFrom("temperature", "media", "max_tokens", "reasoning", "x");
     const inner = fc.dictionary(names, value);
@@ -141,102 +144,124 @@ describe("merged options", () => {
   });
 });
 
-describe("options that fit a model", () => {
-  test("are all of them for one that can do everything", () => {
+describe("supported options", () => {
+  test("are all options for a model with all capabilities", () => {
     const options = { temperature: 1, reasoning: { effort: "low" }, tool_choice: "auto", seed: 1 };
-    expect(fitOptions(options, able)).toEqual({ options, notices: [] });
+    expect(filterSupportedOptions(options, reasoningCapabilities)).toEqual({
+      options,
+      notices: [],
+    });
   });
 
-  test("have no reasoning where the model does not reason, and say so", () => {
-    const plain = { ...able, efforts: [] };
-    expect(fitOptions({ reasoning: { effort: "low" }, top_p: 1 }, plain)).toEqual({
+  test("have no reasoning for a model that does not reason, with a notice", () => {
+    const plain = { ...reasoningCapabilities, efforts: [] };
+    expect(filterSupportedOptions({ reasoning: { effort: "low" }, top_p: 1 }, plain)).toEqual({
       options: { top_p: 1 },
-      notices: ["Left out: reasoning. This model does not reason."],
+      notices: ["Not sent: reasoning. This model does not reason."],
     });
-    expect(fitOptions({ reasoning: { effort: "none" } }, plain)).toEqual({
+    expect(filterSupportedOptions({ reasoning: { effort: "none" } }, plain)).toEqual({
       options: {},
       notices: [],
     });
   });
 
-  test("have no effort that the model does not know, but what else there is of reasoning", () => {
-    const { options, notices } = fitOptions(
+  test("have no unsupported effort, but the other reasoning options", () => {
+    const { options, notices } = filterSupportedOptions(
       { reasoning: { effort: "max", summary: "auto" } },
-      able,
+      reasoningCapabilities,
     );
     expect(options).toEqual({ reasoning: { summary: "auto" } });
     expect(notices).toEqual([
-      'Left out: the reasoning effort "max". This model knows low, medium, high.',
+      'Not sent: reasoning effort "max". This model supports low, medium, high.',
     ]);
-    expect(fitOptions({ reasoning: { effort: "max" } }, able).options).toEqual({});
+    expect(
+      filterSupportedOptions({ reasoning: { effort: "max" } }, reasoningCapabilities).options,
+    ).toEqual({});
   });
 
-  test("say nothing of tools to a model that calls none", () => {
-    const asked = { tool_choice: "required", parallel_tool_calls: false, temperature: 0 };
-    expect(fitOptions(asked, { ...able, tools: false })).toEqual({
+  test("have no tool options for a model without tools", () => {
+    const options = { tool_choice: "required", parallel_tool_calls: false, temperature: 0 };
+    expect(filterSupportedOptions(options, { ...reasoningCapabilities, tools: false })).toEqual({
       options: { temperature: 0 },
-      notices: ["Left out: tool_choice, parallel_tool_calls. This model cannot call tools."],
+      notices: ["Not sent: tool_choice, parallel_tool_calls. This model cannot call tools."],
     });
   });
 
-  test("have nothing that the model's server does not take, and each is named", () => {
-    const asked = {
+  test("have no parameter that the server does not support, with a notice for each", () => {
+    const options = {
       temperature: 0,
       seed: 1,
       text: { verbosity: "low", format: { type: "text" } },
       reasoning: { effort: "low" },
     };
-    const refuses = ["temperature", "text.verbosity", "reasoning.effort", "stop", "seed.of"];
-    const before = JSON.stringify(asked);
-    expect(fitOptions(asked, { ...able, refuses }, "kimi/k2")).toEqual({
+    const unsupportedOptions = [
+      "temperature",
+      "text.verbosity",
+      "reasoning.effort",
+      "stop",
+      "seed.of",
+    ];
+    const before = JSON.stringify(options);
+    expect(
+      filterSupportedOptions(
+        options,
+        { ...reasoningCapabilities, unsupported_options: unsupportedOptions },
+        "kimi/k2",
+      ),
+    ).toEqual({
       options: { seed: 1, text: { format: { type: "text" } } },
       notices: [
-        "temperature is not taken by kimi/k2: left out",
-        "text.verbosity is not taken by kimi/k2: left out",
-        "reasoning.effort is not taken by kimi/k2: left out",
+        "temperature is not supported by kimi/k2 and was not sent",
+        "text.verbosity is not supported by kimi/k2 and was not sent",
+        "reasoning.effort is not supported by kimi/k2 and was not sent",
       ],
     });
-    expect(JSON.stringify(asked)).toBe(before);
+    expect(JSON.stringify(options)).toBe(before);
   });
 
-  test("are said once to be left out, whatever the reasons are", () => {
+  test("have one notice per dropped option, even with several reasons", () => {
     const plain = {
-      ...able,
+      ...reasoningCapabilities,
       tools: false,
       efforts: [],
-      refuses: ["reasoning.effort", "tool_choice"],
+      unsupported_options: ["reasoning.effort", "tool_choice"],
     };
-    const { notices } = fitOptions({ reasoning: { effort: "low" }, tool_choice: "auto" }, plain);
+    const { notices } = filterSupportedOptions(
+      { reasoning: { effort: "low" }, tool_choice: "auto" },
+      plain,
+    );
     expect(notices).toHaveLength(2);
-    expect(fitOptions({ reasoning: { effort: "none" } }, plain).notices).toEqual([]);
+    expect(filterSupportedOptions({ reasoning: { effort: "none" } }, plain).notices).toEqual([]);
   });
 
-  test("are those for media alone where the model makes media, and all but those elsewhere", () => {
-    const asked = { temperature: 0, media: { size: "1024x1024" } };
-    const image = fitOptions(asked, { ...able, type: "image-gen" });
+  test("are only media options for media models, and all others for chat models", () => {
+    const options = { temperature: 0, media: { size: "1024x1024" } };
+    const image = filterSupportedOptions(options, { ...reasoningCapabilities, type: "image-gen" });
     expect(image.options).toEqual({ media: { size: "1024x1024" } });
     expect(image.notices).toEqual([
-      "Left out: temperature. Only media options are for a model of this kind.",
+      "Not sent: temperature. This kind of model only supports media options.",
     ]);
-    const chat = fitOptions(asked, able);
+    const chat = filterSupportedOptions(options, reasoningCapabilities);
     expect(chat.options).toEqual({ temperature: 0 });
     expect(chat.notices).toHaveLength(1);
   });
 });
 
-describe("a check of options", () => {
-  test("finds every name that nobody may set, and nothing else", () => {
+describe("validateModelOptions", () => {
+  test("reports every reserved name and nothing else", () => {
     const never =
       "model input messages instructions tools stream store include previous_response_id background conversation prompt stream_options client_metadata n";
     for (const name of never.split(" "))
-      expect(checkOptions({ [name]: 1, temperature: 1 })).toEqual([`${name}: cannot be set here`]);
-    expect(checkOptions({ temperature: 1, made_up: { a: [1] }, top_p: null })).toEqual([]);
+      expect(validateModelOptions({ [name]: 1, temperature: 1 })).toEqual([
+        `${name}: cannot be set here`,
+      ]);
+    expect(validateModelOptions({ temperature: 1, made_up: { a: [1] }, top_p: null })).toEqual([]);
   });
 
-  test("finds what is no object, and what is nested too deeply", () => {
+  test("reports values that are not objects or are nested too deeply", () => {
     for (const value of [null, undefined, "a", 1, []])
-      expect(checkOptions(value)).toEqual(["expected an object"]);
+      expect(validateModelOptions(value)).toEqual(["expected an object"]);
     const deep = JSON.parse(`${'{"a":'.repeat(5000)}1${"}".repeat(5000)}`);
-    expect(checkOptions(deep)).toEqual(["a: nested more than 64 levels deep"]);
+    expect(validateModelOptions(deep)).toEqual(["a: nested more than 64 levels deep"]);
   });
 });

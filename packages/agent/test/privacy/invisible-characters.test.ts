@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { slowdown } from "../../../../test/work-time.ts";
+import { measureSlowdown } from "../../../../test/cpu-time.ts";
 import { newVault } from "./private-texts.ts";
 
 const ignorable = /^\p{Default_Ignorable_Code_Point}$/u;
@@ -8,7 +8,7 @@ const everyIgnorable = Array.from({ length: 0x11_00_00 }, (_, code) => code)
   .map((code) => String.fromCodePoint(code))
   .filter((character) => ignorable.test(character));
 
-test("a value is found with any invisible character in it", () => {
+test("a value is found with any invisible character inside", () => {
   const vault = newVault();
   expect(everyIgnorable.length).toBeGreaterThan(4000);
   const missed = everyIgnorable.filter(
@@ -28,18 +28,18 @@ test.each([
   "4111&shy;1111 1111 1111",
   String.raw`4111\u200b1111 1111 1111`,
   "4111%E2%81%A01111 1111 1111",
-])("%j is masked and comes back to the letter", (written) => {
+])("%j is masked, and unmasked without a change", (written) => {
   const vault = newVault();
   const masked = vault.mask(`before ${written} after`);
   expect(masked).toMatch(/^before \{\{[A-Z]+_1_x7f3\}\} after$/);
   expect(vault.unmask(masked)).toBe(`before ${written} after`);
 });
 
-test("invisible characters take time that grows with their number", () => {
+test("many invisible characters take linear time", () => {
   const text = "a\u200D\u0301".repeat(100_000);
   const eighth = text.slice(0, text.length / 8);
   expect(
-    slowdown(
+    measureSlowdown(
       () => newVault().isPrivate(eighth),
       () => newVault().isPrivate(text),
     ),

@@ -1,40 +1,22 @@
-import { defineTool, ModelError, maskedModel, maskedTool } from "@deltawire/agent";
+import { defineTool, ModelError, createMaskedModel, createMaskedTool } from "@deltawire/agent";
 import type { Model, Vault, ToolContext } from "@deltawire/agent";
-import type { Placeholder } from "@deltawire/tasks/chats";
 import type { JsonObject } from "@deltawire/wire";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { workTime } from "../../../../test/work-time.ts";
-import { StreamUnmasker } from "../../src/privacy/unmask-stream.ts";
-import { cutAt, everyKind, newVault } from "./private-texts.ts";
+import { measureCpuTime } from "../../../../test/cpu-time.ts";
+import { StreamUnmasker } from "../../src/privacy/stream-unmasker.ts";
+import { MemoryPlaceholders, splitAt, newVault } from "./private-texts.ts";
 
 /*
- * "tiger" is a password, and an ordinary word: it is masked as a word of its own only. With the letters that a model writes
- * onto its placeholder it is another value, which a later request has to mask.
+ * "tiger" is a password and also an ordinary word, so only the complete word is masked. With letters that a model attaches to its
+ * placeholder, it is a new value, which later requests must mask, too.
  */
 
-/** What another process would know. */
-class Store {
-  readonly kept: Placeholder[] = [];
-  isFull = false;
-
-  readonly keep = async (fresh: readonly Placeholder[]): Promise<void> => {
-    await Promise.resolve();
-    if (this.isFull) throw new Error("the disk is full");
-    this.kept.push(...fresh);
-  };
-
-  /** A text of the log, as the process that starts next would send it. */
-  maskedLater(text: string): string {
-    return newVault(everyKind, this.kept).maskJson(text);
-  }
-}
-
-async function knowing(): Promise<{ vault: Vault; store: Store }> {
-  const store = new Store();
+async function createVaultWithPassword(): Promise<{ vault: Vault; store: MemoryPlaceholders }> {
+  const store = new MemoryPlaceholders();
   const vault = newVault();
   vault.mask("password: tiger\nname: Ada Lovelace");
-  await vault.keepFresh(store.keep);
+  await vault.storeNewPlaceholders(store);
   return { vault, store };
 }
 
@@ -42,7 +24,7 @@ const signal = new AbortController().signal;
 
 type Kind = "output_text" | "reasoning_summary_text" | "function_call_arguments";
 
-function saying(pieces: readonly string[], kind: Kind, error?: Error): Model {
+function createReplyingModel(pieces: readonly string[], kind: Kind, error?: Error): Model {
   return {
     async *stream() {
       const delta = (text: string): JsonObject => ({
@@ -57,17 +39,17 @@ function saying(pieces: readonly string[], kind: Kind, error?: Error): Model {
   };
 }
 
-/** What was shown after every piece of a reply, and how it ended. */
-async function shown(
+/** Reads a reply, calling `onText` with the text so far after every event. Returns the text and the error. */
+async function collectText(
   model: Model,
-  look: (text: string) => void,
+  onText: (text: string) => void,
 ): Promise<{ text: string; error: unknown }> {
   let text = "";
   try {
     for await (const batch of model.stream({ input: "go" }, signal))
       for (const event of batch) {
         text += (event as { delta: string }).delta;
-        look(text);
+        onText(text);
       }
   } catch (error) {
     return { text, error };
@@ -75,9 +57,9 @@ async function shown(
   return { text, error: undefined };
 }
 
-describe("a word that a reply makes of a value", () => {
+describe("a value with letters attached by the model", () => {
   const password = "{{PASSWORD_1_x7f3}}";
-  const words = [
+  const replies = [
     [`It is ${password}2024, or ${password}s.`, "It is tiger2024, or tigers."],
     [`my${password} and ${password}${password}x!`, "mytiger and tigertigerx!"],
     [`{{ password_1_x7f3 }}ß and %7B%7BPASSWORD_1_x7f3%7D%7D9`, "tigerß and tiger9"],
@@ -85,19 +67,23 @@ describe("a word that a reply makes of a value", () => {
   ] as const;
 
   test.each(["output_text", "reasoning_summary_text"] as const)(
-    "is stored before anybody sees it, wherever the %s is cut and whenever the process ends",
+    "is stored before it is shown in %s, however the stream is split and whenever the process ends",
     async (kind) => {
       await fc.assert(
         fc.asyncProperty(
-          fc.constantFrom(...words),
+          fc.constantFrom(...replies),
           fc.array(fc.nat(80), { maxLength: 30 }),
-          async ([said, meant], cuts) => {
-            const { vault, store } = await knowing();
-            const model = maskedModel(saying(cutAt(said, cuts), kind), vault, store.keep);
-            const { text } = await shown(model, (sofar) => {
-              expect(store.maskedLater(sofar)).not.toContain("tiger");
+          async ([reply, expected], cuts) => {
+            const { vault, store } = await createVaultWithPassword();
+            const model = createMaskedModel(
+              createReplyingModel(splitAt(reply, cuts), kind),
+              vault,
+              store,
+            );
+            const { text } = await collectText(model, (shownText) => {
+              expect(store.maskInNewProcess(shownText)).not.toContain("tiger");
             });
-            expect(text).toBe(meant);
+            expect(text).toBe(expected);
           },
         ),
         { numRuns: 150 },
@@ -105,69 +91,76 @@ describe("a word that a reply makes of a value", () => {
     },
   );
 
-  test("is stored before the arguments of a call have it, also with letters that are escaped", async () => {
-    const said = String.raw`{"a":"${password}2024","b":"\n${password}\u00e9","c":"x\u00e9${password}"}`;
+  test("is stored before it is shown in the arguments of a call, even with escaped letters", async () => {
+    const reply = String.raw`{"a":"${password}2024","b":"\n${password}\u00e9","c":"x\u00e9${password}"}`;
     await fc.assert(
       fc.asyncProperty(fc.array(fc.nat(120), { maxLength: 30 }), async (cuts) => {
-        const { vault, store } = await knowing();
-        const pieces = cutAt(said, cuts);
-        const model = maskedModel(saying(pieces, "function_call_arguments"), vault, store.keep);
-        const { text } = await shown(model, (sofar) => {
-          expect(store.maskedLater(sofar)).not.toContain("tiger");
+        const { vault, store } = await createVaultWithPassword();
+        const pieces = splitAt(reply, cuts);
+        const model = createMaskedModel(
+          createReplyingModel(pieces, "function_call_arguments"),
+          vault,
+          store,
+        );
+        const { text } = await collectText(model, (shownText) => {
+          expect(store.maskInNewProcess(shownText)).not.toContain("tiger");
         });
         expect(JSON.parse(text)).toEqual({ a: "tiger2024", b: "\ntigeré", c: "xétiger" });
-        expect(store.maskedLater(text)).not.toContain("tiger");
+        expect(store.maskInNewProcess(text)).not.toContain("tiger");
       }),
       { numRuns: 150 },
     );
   });
 
-  test("is not shown where it cannot be stored, and is stored before anything is sent later", async () => {
+  test("is not shown if storing fails, and is stored before the next request is sent", async () => {
     for (const kind of ["output_text", "function_call_arguments"] as const) {
-      const { vault, store } = await knowing();
+      const { vault, store } = await createVaultWithPassword();
       store.isFull = true;
       const pieces = ["It is ", password, "20", "24 ", "and more"];
-      const { text, error } = await shown(
-        maskedModel(saying(pieces, kind), vault, store.keep),
+      const { text, error } = await collectText(
+        createMaskedModel(createReplyingModel(pieces, kind), vault, store),
         () => undefined,
       );
       expect([text, error]).toEqual(["It is ", new Error("the disk is full")]);
-      let asked = "";
+      let sentRequest = "";
       const next: Model = {
         async *stream(request) {
-          asked = JSON.stringify([request.input, store.kept.at(-1)?.value]);
+          sentRequest = JSON.stringify([request.input, store.stored.at(-1)?.value]);
           yield [];
         },
       };
-      const later = maskedModel(next, vault, store.keep);
+      const later = createMaskedModel(next, vault, store);
       const send = () =>
         later.stream({ input: "tiger2024" }, signal)[Symbol.asyncIterator]().next();
       await expect(send()).rejects.toThrow("the disk is full");
-      expect(asked).toBe("");
+      expect(sentRequest).toBe("");
       store.isFull = false;
       await send();
-      expect(asked).toBe('["{{PASSWORD_2_x7f3}}","tiger2024"]');
+      expect(sentRequest).toBe('["{{PASSWORD_2_x7f3}}","tiger2024"]');
     }
   });
 
-  test("is stored, or not shown, where a reply breaks off or fails in the middle of it", async () => {
+  test("is stored or not shown if the reply ends or fails in the middle of it", async () => {
     const failure = new ModelError("bad", `no ${password}7`);
     for (const error of [undefined, failure]) {
-      const { vault, store } = await knowing();
-      const broken = saying(["so ", password, "20"], "output_text", error);
-      const ended = await shown(maskedModel(broken, vault, store.keep), () => undefined);
+      const { vault, store } = await createVaultWithPassword();
+      const broken = createReplyingModel(["so ", password, "20"], "output_text", error);
+      const ended = await collectText(createMaskedModel(broken, vault, store), () => undefined);
       expect(ended.text).toBe("so tiger20");
-      expect(store.maskedLater(`${ended.text} ${String(ended.error)}`)).not.toContain("tiger");
+      expect(store.maskInNewProcess(`${ended.text} ${String(ended.error)}`)).not.toContain("tiger");
     }
-    const { vault, store } = await knowing();
+    const { vault, store } = await createVaultWithPassword();
     store.isFull = true;
-    const broken = saying(["so ", password, "20"], "output_text", failure);
-    const { text, error } = await shown(maskedModel(broken, vault, store.keep), () => undefined);
+    const broken = createReplyingModel(["so ", password, "20"], "output_text", failure);
+    const { text, error } = await collectText(
+      createMaskedModel(broken, vault, store),
+      () => undefined,
+    );
     expect([text, error]).toEqual(["so ", failure]);
   });
 
-  test("is not shown when the answer is stopped before its end", async () => {
-    const { vault, store } = await knowing();
+  test("is not shown if the answer is stopped before the word ends", async () => {
+    const { vault, store } = await createVaultWithPassword();
     const stopping = new AbortController();
     let text = "";
     const endless: Model = {
@@ -180,36 +173,39 @@ describe("a word that a reply makes of a value", () => {
       },
     };
     const run = (async () => {
-      for await (const batch of maskedModel(endless, vault, store.keep).stream({}, stopping.signal))
+      for await (const batch of createMaskedModel(endless, vault, store).stream(
+        {},
+        stopping.signal,
+      ))
         for (const event of batch) text += (event as { delta: string }).delta;
     })();
     await expect(run).rejects.toThrow("stopped");
     expect(text).toBe("so ");
   });
 
-  test("of a tool that gets placeholders is stored before its result is", async () => {
-    const { vault, store } = await knowing();
+  test("in the result of a tool with unmask: false is stored before the result is returned", async () => {
+    const { vault, store } = await createVaultWithPassword();
     const echo = defineTool<{ text: string }>({
       name: "echo",
       description: "",
       unmask: false,
       run: ({ text }) => `${text}99`,
     });
-    const tool = maskedTool(echo, vault, store.keep);
+    const tool = createMaskedTool(echo, vault, store);
     expect(await tool.run({ text: "tiger" }, {} as ToolContext)).toBe("tiger99");
-    expect(store.maskedLater("tiger99")).not.toContain("tiger");
+    expect(store.maskInNewProcess("tiger99")).not.toContain("tiger");
     store.isFull = true;
     const other = tool.run({ text: "is tiger" }, {} as ToolContext);
-    await expect(other).resolves.toBe("is tiger99"); // known by now
-    const fresh = maskedTool({ ...echo, run: () => `${password}5` }, vault, store.keep);
-    await expect(fresh.run({ text: "" }, {} as ToolContext)).rejects.toThrow("the disk is full");
+    await expect(other).resolves.toBe("is tiger99"); // already learned
+    const newTool = createMaskedTool({ ...echo, run: () => `${password}5` }, vault, store);
+    await expect(newTool.run({ text: "" }, {} as ToolContext)).rejects.toThrow("the disk is full");
   });
 });
 
-test("a word without an end is passed on, in time in proportion to its length", async () => {
-  const { vault } = await knowing();
+test("a very long word is not held back, and takes time linear in its length", async () => {
+  const { vault } = await createVaultWithPassword();
   const time = (count: number): number =>
-    workTime(() => {
+    measureCpuTime(() => {
       const unmasker = new StreamUnmasker((text, before) => vault.unmask(text, before));
       let length = unmasker.push("{{PASSWORD_1_x7f3}}").length;
       for (let at = 0; at < count; at += 1) length += unmasker.push("abcde").length;

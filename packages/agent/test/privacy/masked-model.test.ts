@@ -1,31 +1,31 @@
 import { Buffer } from "node:buffer";
 import {
   ModelError,
-  maskedModel,
-  privacyRule,
+  createMaskedModel,
+  buildPrivacyRule,
   type Model,
-  type RoundNotes,
+  type RoundReport,
   type Vault,
 } from "@deltawire/agent";
 import type { JsonObject, JsonValue, ResponseEvent, ResponsesRequest } from "@deltawire/wire";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { scriptedModel, type Saying } from "../scripted-model.ts";
-import { cutAt, formsOf, newVault, values } from "./private-texts.ts";
+import { scriptedModel, type ScriptStep } from "../scripted-model.ts";
+import { splitAt, listEncodings, newPlaceholderStore, newVault, values } from "./private-texts.ts";
 import { statefulPattern, statefulText } from "./stateful-pattern.ts";
 
 type Event = ResponseEvent | JsonObject;
 
 const signal = new AbortController().signal;
-const keepNothing = (): Promise<void> => Promise.resolve();
+const storeNothing = newPlaceholderStore();
 const base64 = (text: string, encoding: BufferEncoding = "utf8"): string =>
   Buffer.from(text, encoding).toString("base64");
 const all = values.join("\n");
 
-async function eventsOf(
+async function collectEvents(
   model: Model,
   request: ResponsesRequest,
-  report?: (notes: RoundNotes) => void,
+  report?: (notes: RoundReport) => void,
 ): Promise<Event[]> {
   const events: Event[] = [];
   for await (const batch of model.stream(request, signal, report)) events.push(...batch);
@@ -33,27 +33,27 @@ async function eventsOf(
 }
 
 /** A vault that knows all values: the first of each kind has the number 1. */
-function vaultOfAll(): Vault {
+function createVaultWithValues(): Vault {
   const vault = newVault();
   vault.mask(all);
-  vault.takeFresh();
+  vault.takeNewPlaceholders();
   return vault;
 }
 
-function joined(events: readonly Event[], type: string): string {
+function joinDeltas(events: readonly Event[], type: string): string {
   return events
     .filter((event) => event["type"] === type)
     .map((event) => (event as { delta: string }).delta)
     .join("");
 }
 
-function only(events: readonly Event[], type: string): JsonObject {
+function findOnly(events: readonly Event[], type: string): JsonObject {
   const found = events.filter((event) => event["type"] === type);
   expect(found).toHaveLength(1);
   return found[0] as JsonObject;
 }
 
-describe("what is sent", () => {
+describe("a masked request", () => {
   const quoted = JSON.stringify({ all, [all]: [all, { deep: all }] });
   const request: ResponsesRequest = {
     model: "m-13812345678",
@@ -140,37 +140,37 @@ describe("what is sent", () => {
     stream: true,
   };
 
-  /** Every text that can be read in a request, files included. */
-  function readable(value: JsonValue | undefined): string[] {
-    if (Array.isArray(value)) return value.flatMap(readable);
+  /** Returns every readable text in a request, including the content of files. */
+  function listTexts(value: JsonValue | undefined): string[] {
+    if (Array.isArray(value)) return value.flatMap(listTexts);
     if (typeof value === "object" && value !== null)
-      return Object.entries(value).flatMap(([name, one]) => [name, ...readable(one)]);
+      return Object.entries(value).flatMap(([name, one]) => [name, ...listTexts(one)]);
     if (typeof value !== "string") return [];
     const file = Buffer.from(value.replace(/^data:[^,]*,/, ""), "base64");
     return [value, file.toString("utf8"), file.toString("utf16le")];
   }
 
-  test("has no private value in any form, in any place", async () => {
+  test("contains no private value in any encoding, in any field", async () => {
     const upstream = scriptedModel([[{ text: "ok" }]]);
-    await eventsOf(maskedModel(upstream, newVault(), keepNothing), request);
-    const { model: _, input, ...sent } = upstream.asked[0] ?? {};
+    await collectEvents(createMaskedModel(upstream, newVault(), storeNothing), request);
+    const { model: _, input, ...sent } = upstream.requests[0] ?? {};
     const items = (input as JsonObject[]).map(({ encrypted_content: _sealed, ...item }) => item);
-    const texts = readable({ ...sent, input: items as JsonValue[] });
+    const texts = listTexts({ ...sent, input: items as JsonValue[] });
     texts.push(
       JSON.stringify({ ...sent, input: items }),
-      JSON.stringify(upstream.chat[0]?.messages),
+      JSON.stringify(upstream.chatRequests[0]?.messages),
     );
     for (const value of values)
-      for (const form of formsOf(value))
+      for (const form of listEncodings(value))
         for (const text of texts)
           expect(text.replaceAll(/\{\{[A-Z]+_\d+_x7f3\}\}/g, "<>")).not.toContain(form);
   });
 
-  test("keeps its names, words, ids, schemas and media", async () => {
+  test("keeps names, keywords, ids, schemas and media", async () => {
     const upstream = scriptedModel([[{ text: "ok" }]]);
     const vault = newVault();
-    await eventsOf(maskedModel(upstream, vault, keepNothing), request);
-    const [sent] = upstream.asked;
+    await collectEvents(createMaskedModel(upstream, vault, storeNothing), request);
+    const [sent] = upstream.requests;
     const input = sent?.input as JsonObject[];
     expect(sent?.model).toBe("m-13812345678");
     expect(input[2]).toMatchObject({ id: "rs_1", encrypted_content: "sealed-13812345678" });
@@ -180,7 +180,7 @@ describe("what is sent", () => {
     });
     expect(input.at(-1)).toMatchObject({ id: "ig_1", result: "iVBORw0KGgo=" });
     expect(input[4]).toMatchObject({ call_id: "call_1", name: "look_up" });
-    // A value in JSON is the value itself: it has the placeholder that it has in a text.
+    // A value within JSON gets the same placeholder as in plain text.
     for (const text of [input[4]?.["arguments"], input[5]?.["output"]]) {
       expect(JSON.parse(vault.unmaskJson(text as string))).toEqual(JSON.parse(quoted));
       expect((JSON.parse(text as string) as JsonObject)["all"]).toBe(input[0]?.["content"]);
@@ -192,56 +192,58 @@ describe("what is sent", () => {
     expect(sent).toMatchObject({ prompt_cache_key: "task-1", temperature: 0.5, store: false });
   });
 
-  test("is the very request where nothing is private", async () => {
-    let got: ResponsesRequest | undefined;
+  test("is passed on as the same object if nothing is private", async () => {
+    let sentRequest: ResponsesRequest | undefined;
     const model: Model = {
       name: "m",
-      async *stream(asked) {
-        got = asked;
+      async *stream(request) {
+        sentRequest = request;
         yield [];
       },
     };
     const harmless: ResponsesRequest = { model: "m", input: [{ role: "user", content: "Hello" }] };
-    const masked = maskedModel(model, newVault(), keepNothing);
-    await eventsOf(masked, harmless);
-    expect(got).toBe(harmless);
+    const masked = createMaskedModel(model, newVault(), storeNothing);
+    await collectEvents(masked, harmless);
+    expect(sentRequest).toBe(harmless);
     expect(masked.name).toBe("m");
   });
 
-  test("is the same in every round, and a value that a late part tells is masked in an early one", async () => {
+  test("is masked in the same way in every round, and a value found in a later part is masked in earlier parts", async () => {
     const upstream = scriptedModel([]);
-    const model = maskedModel(upstream, newVault(), keepNothing);
-    const asked: ResponsesRequest = {
+    const model = createMaskedModel(upstream, newVault(), storeNothing);
+    const modelRequest: ResponsesRequest = {
       instructions: "The code is xs3cret-wordx.",
       input: [{ role: "user", content: "password: s3cret-word" }],
     };
-    await eventsOf(model, asked);
-    await eventsOf(model, asked);
-    expect(upstream.asked[0]?.instructions).toBe("The code is x{{PASSWORD_1_x7f3}}x.");
-    expect(upstream.asked[1]).toEqual(upstream.asked[0]);
+    await collectEvents(model, modelRequest);
+    await collectEvents(model, modelRequest);
+    expect(upstream.requests[0]?.instructions).toBe("The code is x{{PASSWORD_1_x7f3}}x.");
+    expect(upstream.requests[1]).toEqual(upstream.requests[0]);
   });
 
-  test("is sent when its placeholders are kept, and not at all if they cannot be", async () => {
+  test("is sent after its placeholders are stored, and not at all if storing fails", async () => {
     const upstream = scriptedModel([]);
     const order: string[] = [];
-    const asked: ResponsesRequest = { input: "ada@example.com" };
+    const modelRequest: ResponsesRequest = { input: "ada@example.com" };
     const vault = newVault();
-    const full = maskedModel(upstream, vault, () => Promise.reject(new Error("the disk is full")));
-    await expect(eventsOf(full, asked)).rejects.toThrow("the disk is full");
-    expect(upstream.asked).toEqual([]);
-    const model = maskedModel(upstream, vault, async (fresh) => {
+    const fullStore = newPlaceholderStore(() => Promise.reject(new Error("the disk is full")));
+    const full = createMaskedModel(upstream, vault, fullStore);
+    await expect(collectEvents(full, modelRequest)).rejects.toThrow("the disk is full");
+    expect(upstream.requests).toEqual([]);
+    const store = newPlaceholderStore(async (added) => {
       await Promise.resolve();
-      order.push(...fresh.map(({ value }) => value), `asked ${upstream.asked.length}`);
+      order.push(...added.map(({ value }) => value), `requests: ${upstream.requests.length}`);
     });
-    await eventsOf(model, asked);
-    await eventsOf(model, asked);
-    expect(order).toEqual(["ada@example.com", "asked 0"]);
-    expect(upstream.asked).toHaveLength(2);
+    const model = createMaskedModel(upstream, vault, store);
+    await collectEvents(model, modelRequest);
+    await collectEvents(model, modelRequest);
+    expect(order).toEqual(["ada@example.com", "requests: 0"]);
+    expect(upstream.requests).toHaveLength(2);
   });
 
   test.each<[string, ResponsesRequest]>([
     [
-      "words that begin like a picture",
+      "text that starts like an image",
       {
         input: [
           { role: "user", content: `data:image/png;base64,iVBORw0= ${all}` },
@@ -254,7 +256,7 @@ describe("what is sent", () => {
       },
     ],
     [
-      "an address that says it has bytes, and has words",
+      "a data URL with text instead of base64",
       {
         input: [
           {
@@ -265,7 +267,7 @@ describe("what is sent", () => {
       },
     ],
     [
-      "data that says it has a format",
+      "a field named data next to a format",
       {
         input: [
           { role: "user", content: "Hi" },
@@ -274,7 +276,7 @@ describe("what is sent", () => {
       },
     ],
     [
-      "the name of whoever said a message",
+      "the name of a message's author",
       { input: [{ type: "message", role: "user", name: all, content: "Hi" }] as never },
     ],
     [
@@ -291,44 +293,49 @@ describe("what is sent", () => {
       },
     ],
     [
-      "options that tell who asks",
+      "options that identify the user",
       { input: "Hi", user: all, safety_identifier: all, metadata: { [all]: all } },
     ],
-  ])("has no private value in %s", async (_place, told) => {
+  ])("contains no private value in %s", async (_place, request) => {
     const upstream = scriptedModel([[{ text: "." }]]);
-    await eventsOf(maskedModel(upstream, newVault(), keepNothing), told);
-    const bytes = JSON.stringify(upstream.asked).toLowerCase();
+    await collectEvents(createMaskedModel(upstream, newVault(), storeNothing), request);
+    const bytes = JSON.stringify(upstream.requests).toLowerCase();
     const found = values.filter((value) =>
-      formsOf(value).some((form) => bytes.includes(form.toLowerCase())),
+      listEncodings(value).some((form) => bytes.includes(form.toLowerCase())),
     );
     expect(found).toEqual([]);
   });
 
-  test("has the rule as it is, whatever a person's own pattern finds", async () => {
+  test("contains the privacy rule unchanged, even if a custom pattern matches in it", async () => {
     const upstream = scriptedModel([[{ text: "." }]]);
     const vault = newVault([
       { kind: "pattern", pattern: "(?<=code )[a-z]+", label: "code" },
       { kind: "text", value: "private values" },
     ]);
-    const rule = privacyRule(vault);
+    const rule = buildPrivacyRule(vault);
     const instructions = `The code otter.\n\n${rule}\n\nThe code otter.`;
-    await eventsOf(maskedModel(upstream, vault, keepNothing), { input: "Hi", instructions });
+    await collectEvents(createMaskedModel(upstream, vault, storeNothing), {
+      input: "Hi",
+      instructions,
+    });
     const masked = "The code {{CODE_1_x7f3}}.";
-    expect(upstream.asked[0]?.instructions).toBe(`${masked}\n\n${rule}\n\n${masked}`);
+    expect(upstream.requests[0]?.instructions).toBe(`${masked}\n\n${rule}\n\n${masked}`);
   });
 
-  test("is nothing where a pattern is too complex", async () => {
+  test("is not sent if a pattern is too complex", async () => {
     const upstream = scriptedModel([]);
     const vault = newVault([{ kind: "pattern", pattern: statefulPattern }]);
-    const asked = eventsOf(maskedModel(upstream, vault, keepNothing), { input: statefulText });
-    await expect(asked).rejects.toMatchObject({ name: "ModelError", code: "pattern_too_slow" });
-    expect(upstream.asked).toEqual([]);
+    const events = collectEvents(createMaskedModel(upstream, vault, storeNothing), {
+      input: statefulText,
+    });
+    await expect(events).rejects.toMatchObject({ name: "ModelError", code: "pattern_too_slow" });
+    expect(upstream.requests).toEqual([]);
   });
 });
 
-describe("what comes back", () => {
+describe("an unmasked reply", () => {
   const plan = 'the "blue\\house" plan';
-  const script: Saying[][] = [
+  const script: ScriptStep[][] = [
     [
       { reasoning: ["Mail {{EMA", "IL_1_x7f3}}, {{", "TEXT_1_x7f3}}"] },
       { text: ["To {", "{EMAIL_1_x7f3}", "}: {{ te", "xt_1_x7f3 }} {{EMAIL_77_x7f3}} {{EMA"] },
@@ -336,23 +343,25 @@ describe("what comes back", () => {
     ],
   ];
 
-  test("has the values in deltas, parts, items and the whole reply", async () => {
-    const model = maskedModel(scriptedModel(script), vaultOfAll(), keepNothing);
-    const events = await eventsOf(model, {
+  test("contains the values in deltas, parts, items and the complete response", async () => {
+    const model = createMaskedModel(scriptedModel(script), createVaultWithValues(), storeNothing);
+    const events = await collectEvents(model, {
       input: "go",
       tools: [{ type: "function", name: "send", parameters: {} }],
     });
     const text = `To ada@example.com: ${plan} {{EMAIL_77_x7f3}} {{EMA`;
-    expect(joined(events, "response.output_text.delta")).toBe(text);
-    expect(only(events, "response.output_text.done")["text"]).toBe(text);
-    expect(only(events, "response.content_part.done")["part"]).toMatchObject({ text });
+    expect(joinDeltas(events, "response.output_text.delta")).toBe(text);
+    expect(findOnly(events, "response.output_text.done")["text"]).toBe(text);
+    expect(findOnly(events, "response.content_part.done")["part"]).toMatchObject({ text });
     const thought = `Mail ada@example.com, ${plan}`;
-    expect(joined(events, "response.reasoning_summary_text.delta")).toBe(thought);
-    expect(only(events, "response.reasoning_summary_text.done")["text"]).toBe(thought);
-    const args = only(events, "response.function_call_arguments.done")["arguments"] as string;
-    expect(joined(events, "response.function_call_arguments.delta")).toBe(args);
+    expect(joinDeltas(events, "response.reasoning_summary_text.delta")).toBe(thought);
+    expect(findOnly(events, "response.reasoning_summary_text.done")["text"]).toBe(thought);
+    const args = findOnly(events, "response.function_call_arguments.done")["arguments"] as string;
+    expect(joinDeltas(events, "response.function_call_arguments.delta")).toBe(args);
     expect(JSON.parse(args)).toEqual({ to: "ada@example.com", "Ada Lovelace": `${plan}!` });
-    const { output } = only(events, "response.completed")["response"] as { output: JsonObject[] };
+    const { output } = findOnly(events, "response.completed")["response"] as {
+      output: JsonObject[];
+    };
     expect(output).toMatchObject([
       { type: "reasoning", summary: [{ text: thought }] },
       { type: "message", content: [{ text }] },
@@ -364,22 +373,24 @@ describe("what comes back", () => {
     expect(numbers).toEqual(numbers.map((_, index) => index));
   });
 
-  test("is the same wherever the stream is cut", async () => {
-    const said = `{{EMAIL_1_x7f3}} {{{TEXT_1_x7f3}}} %7B%7BEMAIL_1_x7f3%7D%7D {{x}} ${plan} {{EMAIL`;
+  test("is the same however the stream is split", async () => {
+    const reply = `{{EMAIL_1_x7f3}} {{{TEXT_1_x7f3}}} %7B%7BEMAIL_1_x7f3%7D%7D {{x}} ${plan} {{EMAIL`;
     await fc.assert(
       fc.asyncProperty(fc.array(fc.nat(400), { maxLength: 20 }), async (cuts) => {
-        const vault = vaultOfAll();
-        const pieces = cutAt(said, cuts).filter((piece) => piece !== "");
+        const vault = createVaultWithValues();
+        const pieces = splitAt(reply, cuts).filter((piece) => piece !== "");
         const upstream = scriptedModel([[{ text: pieces }]], () => Promise.resolve());
-        const events = await eventsOf(maskedModel(upstream, vault, keepNothing), { input: "go" });
-        expect(joined(events, "response.output_text.delta")).toBe(vault.unmask(said));
-        expect(only(events, "response.output_text.done")["text"]).toBe(vault.unmask(said));
+        const events = await collectEvents(createMaskedModel(upstream, vault, storeNothing), {
+          input: "go",
+        });
+        expect(joinDeltas(events, "response.output_text.delta")).toBe(vault.unmask(reply));
+        expect(findOnly(events, "response.output_text.done")["text"]).toBe(vault.unmask(reply));
       }),
       { numRuns: 60 },
     );
   });
 
-  test("tells what is held back before the end of its text, its part, its item and the reply", async () => {
+  test("contains held back text before the end of its text, part, item or response", async () => {
     const delta = (item_id: string, text: string): JsonObject => ({
       type: "response.output_text.delta",
       item_id,
@@ -396,9 +407,11 @@ describe("what comes back", () => {
         yield [{ type: "response.completed", response: { output: [] } }];
       },
     };
-    const events = await eventsOf(maskedModel(model, newVault(), keepNothing), { input: "go" });
-    const told = events.map((event) => (event as JsonObject)["delta"] ?? event["type"]);
-    expect(told).toEqual([
+    const events = await collectEvents(createMaskedModel(model, newVault(), storeNothing), {
+      input: "go",
+    });
+    const summary = events.map((event) => (event as JsonObject)["delta"] ?? event["type"]);
+    expect(summary).toEqual([
       "1 ",
       "2 ",
       "3 ",
@@ -415,19 +428,19 @@ describe("what comes back", () => {
     expect(events[4]).toEqual({ ...delta("d", "{{"), logprobs: [] });
   });
 
-  test("ends with what was said where it breaks off or fails, and names no placeholder to people", async () => {
+  test("includes held back text if it ends early or fails, and errors contain values instead of placeholders", async () => {
     const broken = (error?: Error): Model => ({
       async *stream() {
         yield [{ type: "response.output_text.delta", item_id: "a", delta: "so {{EMAIL" }];
         if (error !== undefined) throw error;
       },
     });
-    const events = await eventsOf(maskedModel(broken(), newVault(), keepNothing), {});
-    expect(joined(events, "response.output_text.delta")).toBe("so {{EMAIL");
+    const events = await collectEvents(createMaskedModel(broken(), newVault(), storeNothing), {});
+    expect(joinDeltas(events, "response.output_text.delta")).toBe("so {{EMAIL");
     const failure = new ModelError("bad_input", "who is {{EMAIL_1_x7f3}}?", { retryable: true });
     const seen: Event[] = [];
     const failed = (async () => {
-      const model = maskedModel(broken(failure), vaultOfAll(), keepNothing);
+      const model = createMaskedModel(broken(failure), createVaultWithValues(), storeNothing);
       for await (const batch of model.stream({}, signal)) seen.push(...batch);
     })();
     await expect(failed).rejects.toMatchObject({
@@ -435,38 +448,39 @@ describe("what comes back", () => {
       message: "who is ada@example.com?",
       retryable: true,
     });
-    expect(joined(seen, "response.output_text.delta")).toBe("so {{EMAIL");
+    expect(joinDeltas(seen, "response.output_text.delta")).toBe("so {{EMAIL");
   });
 
-  test("ends when it is aborted, with its connection", async () => {
+  test("ends with its upstream stream when it is aborted", async () => {
     const stopping = new AbortController();
     const upstream = scriptedModel([[{ text: "one {{" }, { wait: new Promise(() => undefined) }]]);
-    const model = maskedModel(upstream, newVault(), keepNothing);
+    const model = createMaskedModel(upstream, newVault(), storeNothing);
     const seen: Event[] = [];
     const run = (async () => {
       for await (const batch of model.stream({ input: "go" }, stopping.signal)) {
         seen.push(...batch);
-        if (joined(seen, "response.output_text.delta") !== "") stopping.abort(new Error("stop"));
+        if (joinDeltas(seen, "response.output_text.delta") !== "")
+          stopping.abort(new Error("stop"));
       }
     })();
     await expect(run).rejects.toThrow("stop");
-    expect(upstream.open).toBe(0);
+    expect(upstream.openStreams).toBe(0);
   });
 
-  test("closes the model's stream when nobody listens any more", async () => {
+  test("closes the model's stream when its consumer stops reading", async () => {
     const upstream = scriptedModel([[{ text: ["one", "two", "three"] }]]);
-    for await (const batch of maskedModel(upstream, newVault(), keepNothing).stream(
+    for await (const batch of createMaskedModel(upstream, newVault(), storeNothing).stream(
       { input: "go" },
       signal,
     ))
       if (batch.length > 0) break;
-    expect(upstream.open).toBe(0);
+    expect(upstream.openStreams).toBe(0);
   });
 
-  test("is reported as the model reports it", async () => {
-    const notes: RoundNotes[] = [];
-    const model = maskedModel(scriptedModel([[{ text: "ok" }]]), newVault(), keepNothing);
-    await eventsOf(model, { input: "go" }, (told) => notes.push(told));
+  test("forwards the model's reports", async () => {
+    const notes: RoundReport[] = [];
+    const model = createMaskedModel(scriptedModel([[{ text: "ok" }]]), newVault(), storeNothing);
+    await collectEvents(model, { input: "go" }, (report) => notes.push(report));
     expect(notes).toEqual([{ repairs: expect.anything() }]);
   });
 });

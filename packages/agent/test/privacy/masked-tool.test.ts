@@ -1,36 +1,40 @@
-import { defineTool, maskedTool, type ToolContext } from "@deltawire/agent";
+import { defineTool, createMaskedTool, type ToolContext } from "@deltawire/agent";
 import { expect, test } from "vitest";
 import type { StreamedOutput } from "../../src/calls/streamed-output.ts";
 import { toolContext } from "../tool-context.ts";
-import { newVault } from "./private-texts.ts";
+import { newPlaceholderStore, newVault } from "./private-texts.ts";
 
 const context = {} as ToolContext;
-const keepNothing = (): Promise<void> => Promise.resolve();
-const echo = { name: "echo", description: "Echoes.", run: (input: unknown) => ({ got: input }) };
+const storeNothing = newPlaceholderStore();
+const echo = {
+  name: "echo",
+  description: "Echoes.",
+  run: (input: unknown) => ({ received: input }),
+};
 
-test("a tool that wants no private values gets placeholders, and its answer is told with values", async () => {
+test("a tool with unmask: false receives placeholders, and its result contains the values", async () => {
   const vault = newVault();
-  const got: unknown[] = [];
-  const tool = maskedTool(
+  const receivedInputs: unknown[] = [];
+  const tool = createMaskedTool(
     defineTool({
       ...echo,
       unmask: false,
       run: (input) => {
-        got.push(input);
+        receivedInputs.push(input);
         return { ...echo.run(input), at: new Date(0) };
       },
     }),
     vault,
-    keepNothing,
+    storeNothing,
   );
   const input = { to: ["ada@example.com"], deep: { "ada@example.com": 1 } };
-  expect(await tool.run(input, context)).toEqual({ got: input, at: new Date(0) });
-  expect(got).toEqual([{ to: ["{{EMAIL_1_x7f3}}"], deep: { "{{EMAIL_1_x7f3}}": 1 } }]);
+  expect(await tool.run(input, context)).toEqual({ received: input, at: new Date(0) });
+  expect(receivedInputs).toEqual([{ to: ["{{EMAIL_1_x7f3}}"], deep: { "{{EMAIL_1_x7f3}}": 1 } }]);
 });
 
-test("what such a tool streams is shown with values, also if it fails", async () => {
+test("the streamed output of a tool with unmask: false contains the values, even if it fails", async () => {
   const vault = newVault();
-  const tool = maskedTool(
+  const tool = createMaskedTool(
     defineTool<{ to: string; fails: boolean }>({
       ...echo,
       unmask: false,
@@ -41,19 +45,19 @@ test("what such a tool streams is shown with values, also if it fails", async ()
       },
     }),
     vault,
-    keepNothing,
+    storeNothing,
   );
   for (const fails of [false, true]) {
     const { stream, ...more } = toolContext();
     const ran = Promise.resolve(tool.run({ to: "ada@example.com", fails }, { ...more, stream }));
-    const came = await ran.catch((error: unknown) => String(error));
-    expect(came).toBe(fails ? "Error: no such address" : "sent");
+    const outcome = await ran.catch((error: unknown) => String(error));
+    expect(outcome).toBe(fails ? "Error: no such address" : "sent");
     const { output } = await (stream as StreamedOutput).end();
     expect(output.block_list).toEqual([{ type: "text", text: "to ada@example.com" }]);
   }
 });
 
-test("every other tool is as it is", () => {
+test("every other tool is returned unchanged", () => {
   const tool = defineTool(echo);
-  expect(maskedTool(tool, newVault(), keepNothing)).toBe(tool);
+  expect(createMaskedTool(tool, newVault(), storeNothing)).toBe(tool);
 });

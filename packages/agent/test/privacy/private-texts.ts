@@ -1,4 +1,4 @@
-import { Vault } from "@deltawire/agent";
+import { Vault, type PlaceholderStore } from "@deltawire/agent";
 import type { PrivacyField, Placeholder } from "@deltawire/tasks/chats";
 import fc from "fast-check";
 
@@ -17,7 +17,7 @@ export const everyKind: readonly PrivacyField[] = [
   { kind: "pattern", pattern: "EMP-\\d{4,8}", label: "employee" },
 ];
 
-/** Values of all kinds, each of which is found wherever it stands. */
+/** Values of all kinds, each of which is found in any context. */
 export const values = [
   "ada@example.com",
   "o.k+1@mail.example.co.uk",
@@ -43,6 +43,51 @@ export function newVault(
   return new Vault({ fields, known, tag });
 }
 
+/** Placeholders of one process. `onAdd` is called with new ones. */
+export function newPlaceholderStore(
+  onAdd: (added: readonly Placeholder[]) => Promise<void> = async () => undefined,
+): PlaceholderStore {
+  return {
+    isShared: false,
+    add: async (added) => {
+      await onAdd(added);
+      return "stored";
+    },
+    list: async () => [],
+  };
+}
+
+/** Placeholders of a chat that several processes share, like those in a store. */
+export class MemoryPlaceholders implements PlaceholderStore {
+  readonly isShared = true;
+  readonly stored: Placeholder[] = [];
+  isFull = false;
+
+  async add(added: readonly Placeholder[]): Promise<"stored" | "conflict"> {
+    await Promise.resolve();
+    if (this.isFull) throw new Error("the disk is full");
+    const isTaken = (entry: Placeholder): boolean =>
+      this.stored.some(
+        ({ placeholder, value }) => (placeholder === entry.placeholder) !== (value === entry.value),
+      );
+    if (added.some(isTaken)) return "conflict";
+    const isKnown = (entry: Placeholder): boolean =>
+      this.stored.some(({ placeholder }) => placeholder === entry.placeholder);
+    this.stored.push(...added.filter((entry) => !isKnown(entry)));
+    return "stored";
+  }
+
+  async list(skip: number): Promise<readonly Placeholder[]> {
+    await Promise.resolve();
+    return this.stored.slice(skip);
+  }
+
+  /** Masks a text of the log as a process that is started now would. */
+  maskInNewProcess(text: string): string {
+    return newVault(everyKind, this.stored).maskJson(text);
+  }
+}
+
 const encodings: readonly ((value: string) => string)[] = [
   (value) => value,
   (value) => JSON.stringify(value).slice(1, -1),
@@ -55,12 +100,12 @@ const encodings: readonly ((value: string) => string)[] = [
     ).join(""),
 ];
 
-/** A value as somebody may have written it. */
+/** A value in one of its encodings. */
 const writtenValue = fc
   .tuple(fc.constantFrom(...values), fc.constantFrom(...encodings))
   .map(([value, encode]) => encode(value));
 
-/** Text with values in it, with all that is awkward around them. */
+/** Text with values and characters that are difficult to handle around them. */
 export const privateText = fc
   .array(
     fc.oneof(
@@ -91,12 +136,12 @@ export const privateText = fc
   )
   .map((parts) => parts.join(""));
 
-/** The forms in which a value may be read by others. */
-export function formsOf(value: string): string[] {
+/** Returns a value in all encodings. */
+export function listEncodings(value: string): string[] {
   return encodings.map((encode) => encode(value));
 }
 
-export function cutAt(text: string, cuts: readonly number[]): string[] {
+export function splitAt(text: string, cuts: readonly number[]): string[] {
   const places = [...new Set(cuts.map((cut) => cut % (text.length + 1)))].toSorted((a, b) => a - b);
   return [0, ...places].map((from, index) => text.slice(from, places[index] ?? text.length));
 }

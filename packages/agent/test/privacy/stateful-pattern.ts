@@ -1,4 +1,4 @@
-/* A pattern whose automaton has a state of its own for nearly every place of a text, so that a search reaches its limit. */
+/* A pattern whose automaton needs a new state for nearly every index of a text, so that a search reaches its limit. */
 
 export const statefulPattern = "[ab]{400}a[ab]*x!";
 

@@ -1,13 +1,21 @@
-import { privacyRule, Vault } from "@deltawire/agent";
+import { buildPrivacyRule, Vault } from "@deltawire/agent";
 import type { PrivacyField } from "@deltawire/tasks/chats";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { workTime } from "../../../../test/work-time.ts";
-import { everyKind, formsOf, newVault, privateText, tag, values } from "./private-texts.ts";
+import { measureCpuTime } from "../../../../test/cpu-time.ts";
+import {
+  everyKind,
+  listEncodings,
+  newPlaceholderStore,
+  newVault,
+  privateText,
+  tag,
+  values,
+} from "./private-texts.ts";
 import { statefulPattern, statefulText } from "./stateful-pattern.ts";
 
 describe("for every text", () => {
-  test("what is masked and unmasked is the same text", () => {
+  test("unmasking a masked text restores it exactly", () => {
     fc.assert(
       fc.property(privateText, (text) => {
         const vault = newVault();
@@ -17,35 +25,35 @@ describe("for every text", () => {
     );
   });
 
-  test("a masked text is masked no further, also after a restart", () => {
+  test("masking masked text changes nothing, even after a restart", () => {
     fc.assert(
       fc.property(privateText, (text) => {
         const vault = newVault();
         const masked = vault.mask(text);
         expect(vault.mask(masked)).toBe(masked);
-        const later = newVault(everyKind, vault.takeFresh());
+        const later = newVault(everyKind, vault.takeNewPlaceholders());
         expect(later.mask(masked)).toBe(masked);
         expect(later.unmask(masked)).toBe(text);
-        expect(later.takeFresh()).toEqual([]);
+        expect(later.takeNewPlaceholders()).toEqual([]);
       }),
       { numRuns: 300 },
     );
   });
 
-  test("no value that is known is left in it, in whatever form", () => {
+  test("masking leaves no known value, in any encoding", () => {
     fc.assert(
       fc.property(privateText, (text) => {
         const vault = newVault();
         vault.mask(values.join("\n"));
         const masked = vault.mask(text).replaceAll(/\{\{[A-Z]+_\d+_x7f3\}\}/g, "\n");
         for (const value of values)
-          for (const form of formsOf(value)) expect(masked).not.toContain(form);
+          for (const form of listEncodings(value)) expect(masked).not.toContain(form);
       }),
       { numRuns: 300 },
     );
   });
 
-  test("JSON stays JSON and means the same when the values are in it again", () => {
+  test("masked JSON is valid JSON, and unmasking restores its value", () => {
     fc.assert(
       fc.property(
         fc.jsonValue().map((value) => value as object | string | null),
@@ -65,7 +73,7 @@ describe("for every text", () => {
 });
 
 describe("a placeholder", () => {
-  test("is the same for the same value, and another for another spelling", () => {
+  test("is the same for the same value, and different for another spelling", () => {
     const vault = newVault();
     expect(vault.mask("ada@example.com, Ada@example.com, ada@example.com")).toBe(
       "{{EMAIL_1_x7f3}}, {{EMAIL_2_x7f3}}, {{EMAIL_1_x7f3}}",
@@ -73,7 +81,7 @@ describe("a placeholder", () => {
     expect(vault.mask("mail ada@example.com")).toBe("mail {{EMAIL_1_x7f3}}");
   });
 
-  test("goes on after those that are known, with their tag", () => {
+  test("is numbered after known ones, with their tag", () => {
     const known = [
       { placeholder: "{{EMAIL_7_ab12}}", value: "ada@example.com", kind: "email" },
       { placeholder: "{{EMAIL_3_ab12}}", value: "old@example.com", kind: "email" },
@@ -81,10 +89,10 @@ describe("a placeholder", () => {
     const vault = new Vault({ fields: [{ kind: "email" }], known, tag });
     expect(vault.tag).toBe("ab12");
     expect(vault.mask("ada@example.com new@example.com")).toBe("{{EMAIL_7_ab12}} {{EMAIL_8_ab12}}");
-    expect(vault.takeFresh()).toEqual([
+    expect(vault.takeNewPlaceholders()).toEqual([
       { placeholder: "{{EMAIL_8_ab12}}", value: "new@example.com", kind: "email" },
     ]);
-    expect(vault.takeFresh()).toEqual([]);
+    expect(vault.takeNewPlaceholders()).toEqual([]);
   });
 
   test.each([
@@ -98,13 +106,13 @@ describe("a placeholder", () => {
     ["{{EMAIL_1_zzzz}}", "{{EMAIL_1_zzzz}}"],
     ["{{EMAIL_1}}", "{{EMAIL_1}}"],
     ["{{var:EMAIL_1_x7f3}}", "{{var:EMAIL_1_x7f3}}"],
-  ])("that a model writes as %s reads %s", (written, read) => {
+  ])("written by a model as %s is unmasked to %s", (written, expected) => {
     const vault = newVault();
     vault.mask("ada@example.com");
-    expect(vault.unmask(written)).toBe(read);
+    expect(vault.unmask(written)).toBe(expected);
   });
 
-  test("is never itself taken for something private", () => {
+  test("is never masked itself", () => {
     const fields = [
       { kind: "email" },
       { kind: "text", value: "EMAIL" },
@@ -116,13 +124,13 @@ describe("a placeholder", () => {
     const masked = vault.mask("ada@example.com and EMAIL_1");
     expect(vault.mask(masked)).toBe(masked);
     expect(vault.unmask(masked)).toBe("ada@example.com and EMAIL_1");
-    expect(vault.mask(privacyRule(vault).replaceAll(/[^{}A-Z0-9_a-z]/g, ""))).toContain(
+    expect(vault.mask(buildPrivacyRule(vault).replaceAll(/[^{}A-Z0-9_a-z]/g, ""))).toContain(
       "{{EMAIL_0_x7f3}}",
     );
   });
 });
 
-test("a value that holds another, and two that overlap, are one", () => {
+test("a value that contains another one gets one placeholder, and so do two that overlap", () => {
   const fields = [
     { kind: "name", value: "Ada" },
     { kind: "email" },
@@ -135,23 +143,24 @@ test("a value that holds another, and two that overlap, are one", () => {
   expect(vault.mask("Ada, green blue")).toBe("{{NAME_1_x7f3}}, {{TEXT_2_x7f3}}");
 });
 
-test("a name of one word is one at the edges of words only, a text everywhere, both in any case", () => {
+test("a one-word name matches only complete words, a field of type text matches anywhere; both ignore case", () => {
   const vault = newVault([
     { kind: "name", value: "Mark Twain" },
     { kind: "name", value: "Mark" },
     { kind: "text", value: "zeus" },
   ]);
-  const seen = (text: string) => vault.mask(text).replaceAll(/\{\{([A-Z]+)_\d+_x7f3\}\}/g, "<$1>");
-  expect(seen("MARK, mark's market, remark, MarkSmith, mark_2")).toBe(
+  const maskKinds = (text: string) =>
+    vault.mask(text).replaceAll(/\{\{([A-Z]+)_\d+_x7f3\}\}/g, "<$1>");
+  expect(maskKinds("MARK, mark's market, remark, MarkSmith, mark_2")).toBe(
     "<NAME>, <NAME>'s market, remark, <NAME>Smith, <NAME>_2",
   );
-  expect(seen("mark  twain MARK_TWAIN mark.twain Mark%20Twain MarkTwain")).toBe(
+  expect(maskKinds("mark  twain MARK_TWAIN mark.twain Mark%20Twain MarkTwain")).toBe(
     "<NAME> <NAME> <NAME> <NAME> <NAME>",
   );
-  expect(seen("ZeusZEUS prozeus")).toBe("<TEXT><TEXT> pro<TEXT>");
+  expect(maskKinds("ZeusZEUS prozeus")).toBe("<TEXT><TEXT> pro<TEXT>");
 });
 
-test("a name is found with letters behind it, and in no other word", () => {
+test("a name is found with an inflectional ending, but not inside other words", () => {
   const vault = newVault([
     { kind: "name", value: "Ada Lovelace" },
     { kind: "name", value: "Mark" },
@@ -159,16 +168,16 @@ test("a name is found with letters behind it, and in no other word", () => {
     { kind: "name", value: "Li Na" },
     { kind: "name", value: "Иван" },
   ]);
-  const seen = (text: string) => vault.mask(text).replaceAll(/\{\{NAME_\d+_x7f3\}\}/g, "<>");
-  expect(seen("Ada Lovelaces Geburtstag, xada lovelacean, MrAda Lovelace")).toBe(
+  const maskNames = (text: string) => vault.mask(text).replaceAll(/\{\{NAME_\d+_x7f3\}\}/g, "<>");
+  expect(maskNames("Ada Lovelaces Geburtstag, xada lovelacean, MrAda Lovelace")).toBe(
     "<>s Geburtstag, x<>an, Mr<>",
   );
-  expect(seen("Marks, Marke, Markes; Иваном; Adas")).toBe("<>s, <>e, <>es; <>ом; <>s");
+  expect(maskNames("Marks, Marke, Markes; Иваном; Adas")).toBe("<>s, <>e, <>es; <>ом; <>s");
   const others = "market, Markets, Marketing, remarks, adas, Adam, Carolina, Lithium Nah";
-  expect(seen(others)).toBe(others);
+  expect(maskNames(others)).toBe(others);
 });
 
-test("a word that a model writes onto a value is private with it, also after a restart", () => {
+test("a value to which the model attached letters is masked, even after a restart", () => {
   const fields = [
     { kind: "name", value: "Mark" },
     { kind: "password" },
@@ -177,38 +186,38 @@ test("a word that a model writes onto a value is private with it, also after a r
   const vault = newVault(fields);
   vault.mask("Mark, password: tiger, blue falcon");
   const [name, password, text] = ["{{NAME_1_x7f3}}", "{{PASSWORD_1_x7f3}}", "{{TEXT_1_x7f3}}"];
-  const said = vault.unmask(`${name}ification, x${password}s, ${password}${password}, ${text}ry`);
-  expect(said).toBe("Markification, xtigers, tigertiger, blue falconry");
+  const reply = vault.unmask(`${name}ification, x${password}s, ${password}${password}, ${text}ry`);
+  expect(reply).toBe("Markification, xtigers, tigertiger, blue falconry");
   const call = vault.unmaskJson(`{"a":"one\\n${name}land"}`);
   expect(JSON.parse(call)).toEqual({ a: "one\nMarkland" });
-  for (const one of [vault, newVault(fields, vault.takeFresh())]) {
-    expect(one.mask(said)).toBe(
+  for (const current of [vault, newVault(fields, vault.takeNewPlaceholders())]) {
+    expect(current.mask(reply)).toBe(
       "{{NAME_2_x7f3}}, {{PASSWORD_2_x7f3}}, {{PASSWORD_3_x7f3}}, {{TEXT_1_x7f3}}ry",
     );
-    expect(one.maskJson(call)).toBe('{"a":"one\\n{{NAME_3_x7f3}}"}');
-    // Learned by its word: no other word is private.
+    expect(current.maskJson(call)).toBe('{"a":"one\\n{{NAME_3_x7f3}}"}');
+    // Only the exact word was learned.
     const others = "the market, Markifications, tigress, xtiger, Marklands";
-    expect(one.mask(others)).toBe(others);
+    expect(current.mask(others)).toBe(others);
   }
 });
 
-test("a value that was found by what stands around it is found as a word from then on", () => {
+test("a value that was found by its context is later found as a word without that context", () => {
   const fields = [
     { kind: "password" },
     { kind: "pattern", pattern: "(?<=code )[a-z]+", label: "code" },
   ] as const;
   const vault = newVault(fields);
   vault.mask("password: tiger, code otter");
-  const kept = vault.takeFresh();
-  for (const one of [vault, newVault(fields, kept)])
-    expect(one.mask("Log in with tiger, type otter; tigers, botter")).toBe(
+  const stored = vault.takeNewPlaceholders();
+  for (const current of [vault, newVault(fields, stored)])
+    expect(current.mask("Log in with tiger, type otter; tigers, botter")).toBe(
       "Log in with {{PASSWORD_1_x7f3}}, type {{CODE_1_x7f3}}; tigers, botter",
     );
-  // What is no longer looked for is no word either.
-  expect(newVault([{ kind: "email" }], kept).mask("tiger")).toBe("tiger");
+  // Known values of kinds that are no longer configured are not masked.
+  expect(newVault([{ kind: "email" }], stored).mask("tiger")).toBe("tiger");
 });
 
-test("a text is found as forms and addresses write it", () => {
+test("text is found in form encoding and in percent encoding", () => {
   const vault = newVault([{ kind: "text", value: 'R&D "Falcon"' }, { kind: "card" }]);
   for (const text of ["q=R%26D+%22Falcon%22", 'R&D+"Falcon"', "R%26D%20%22Falcon%22"])
     expect(vault.mask(`https://x.test/?${text}`)).toMatch(/\?(?:q=)?\{\{TEXT_\d_x7f3\}\}$/);
@@ -216,14 +225,14 @@ test("a text is found as forms and addresses write it", () => {
   expect(vault.mask("c=4111+1111+1111+1111")).toBe("c={{CARD_2_x7f3}}");
 });
 
-test("a value with a number is found however its digits are grouped", () => {
+test("a number is found however its digits are grouped", () => {
   const vault = newVault([{ kind: "phone", value: "0151 234 567-89" }]);
   expect(vault.mask("015123456789 (0151) 23456789 13812345678")).toBe(
     "{{PHONE_1_x7f3}} ({{PHONE_2_x7f3}} 13812345678",
   );
 });
 
-test("a value that was found once is found where nothing tells what it is", () => {
+test("a password or number that was found once is also found inside other words", () => {
   const vault = newVault([{ kind: "password" }, { kind: "phone" }]);
   expect(vault.mask("xx9s3cret-word9xx; password: s3cret-word")).toBe(
     "xx9{{PASSWORD_1_x7f3}}9xx; password: {{PASSWORD_1_x7f3}}",
@@ -231,7 +240,7 @@ test("a value that was found once is found where nothing tells what it is", () =
   expect(vault.mask("id313812345678 13812345678")).toBe("id3{{PHONE_1_x7f3}} {{PHONE_1_x7f3}}");
 });
 
-test("what is no longer in the settings is masked no more, and still read", () => {
+test("values of fields removed from the settings are no longer masked, but still unmasked", () => {
   const known = [
     { placeholder: "{{EMAIL_1_x7f3}}", value: "ada@example.com", kind: "email" },
     { placeholder: "{{NAME_1_x7f3}}", value: "Ada", kind: "name" },
@@ -241,7 +250,7 @@ test("what is no longer in the settings is masked no more, and still read", () =
   expect(vault.unmask("{{NAME_1_x7f3}} {{EMAIL_1_x7f3}}")).toBe("Ada ada@example.com");
 });
 
-test("values in JSON are those that its strings mean", () => {
+test("values in JSON are found in the decoded strings", () => {
   const vault = newVault();
   const json =
     '{"password":"a\\"b\\\\c 12","n":13812345678,"big":12345678901234567890.0,"t":"x\\nada@example.com \\u5f20\\u4e09"}';
@@ -253,14 +262,14 @@ test("values in JSON are those that its strings mean", () => {
   expect(vault.unmaskJson('"{{PASSWORD_1_x7f3}}"')).toBe('"a\\"b\\\\c 12"');
 });
 
-test("fields with faults, and a tag that is none, are refused", () => {
+test("invalid fields and an invalid tag are rejected", () => {
   expect(() => newVault([{ kind: "name" }])).toThrow(
-    expect.objectContaining({ code: "bad_fields", message: "[0].value: is missing" }),
+    expect.objectContaining({ code: "bad_fields", message: "[0].value: is required" }),
   );
   expect(() => new Vault({ fields: [], known: [], tag: "X" })).toThrow(TypeError);
 });
 
-test("a pattern that turns out too complex ends with an error, not with a process that hangs", () => {
+test("a pattern that is too complex throws instead of blocking the process", () => {
   const vault = newVault([
     { kind: "email" },
     { kind: "pattern", pattern: "PRJ-4711", label: "project" },
@@ -268,58 +277,62 @@ test("a pattern that turns out too complex ends with an error, not with a proces
     { kind: "pattern", pattern: "HR-\\d{4}" },
   ]);
   let failure: unknown;
-  const took = workTime(() => {
+  const elapsedMs = measureCpuTime(() => {
     try {
       vault.mask(statefulText);
     } catch (error) {
       failure = error;
     }
   });
-  // It names the field, but not the pattern: that may contain the very value.
+  // The message names the field, not the pattern, which may contain the value itself.
   expect(failure).toMatchObject({
     code: "pattern_too_slow",
     message: expect.stringMatching(/^[^!]*simplify the pattern of privacy\.fields\[2\], BADGE$/),
   });
-  expect(took).toBeLessThan(1000);
+  expect(elapsedMs).toBeLessThan(1000);
 });
 
-test("a text is too long for many patterns together, not for those that begin with other characters", () => {
+test("a long text with many patterns is rejected, unless it contains none of their fixed prefixes", () => {
   const fields = (start: string): PrivacyField[] =>
-    Array.from({ length: 20 }, (_, at) => ({ kind: "pattern", pattern: `${start}\\d+x${at}` }));
+    Array.from({ length: 20 }, (_, index) => ({
+      kind: "pattern",
+      pattern: `${start}\\d+x${index}`,
+    }));
   const text = "a1 ".repeat(200_000);
   expect(newVault(fields("PRJ-")).mask(text)).toBe(text);
   expect(() => newVault(fields("\\w")).mask(text)).toThrow(
     expect.objectContaining({
       code: "pattern_too_slow",
-      message: expect.stringContaining("for 20 patterns; send it in parts"),
+      message: expect.stringContaining("for 20 patterns; split the text"),
     }),
   );
 });
 
-test("fresh placeholders are kept one after the other, and again where keeping failed", async () => {
+test("placeholders that could not be stored are stored with the next call", async () => {
   const vault = newVault();
-  const kept: string[][] = [];
+  const stored: string[][] = [];
   vault.mask("ada@example.com");
-  const failing = vault.keepFresh(() => Promise.reject(new Error("full")));
-  const working = vault.keepFresh((fresh) => {
-    kept.push(fresh.map(({ value }) => value));
-    return Promise.resolve();
-  });
+  const failing = vault.storeNewPlaceholders(
+    newPlaceholderStore(() => Promise.reject(new Error("full"))),
+  );
+  const working = vault.storeNewPlaceholders(
+    newPlaceholderStore(async (added) => void stored.push(added.map(({ value }) => value))),
+  );
   await expect(failing).rejects.toThrow("full");
   await working;
-  expect(kept).toEqual([["ada@example.com"]]);
+  expect(stored).toEqual([["ada@example.com"]]);
 });
 
-test("1 MB with 20 fields takes well under a second", () => {
-  const names = Array.from({ length: 9 }, (_, at) => ({
+test("masking 1 MB with 20 fields takes less than a second", () => {
+  const names = Array.from({ length: 9 }, (_, index) => ({
     kind: "name" as const,
-    value: `Person Number${at}`,
+    value: `Person Number${index}`,
   }));
   const vault = newVault([...everyKind, ...names]);
   const line = "Words, 100% of them, in C:\\new\\ and 42 numbers; see a.b for more.\n";
   const text = `${line.repeat(100)}${values.join("\n")}\n`.repeat(Math.ceil(1e6 / 7000));
   let masked = "";
-  expect(workTime(() => (masked = vault.mask(text)))).toBeLessThan(900);
+  expect(measureCpuTime(() => (masked = vault.mask(text)))).toBeLessThan(900);
   expect(masked).not.toContain(values[0]);
   expect(vault.unmask(masked)).toBe(text);
 });

@@ -1,30 +1,32 @@
 import { openStore } from "@deltawire/store";
-import { chatOf, longChat, type Library } from "./library.ts";
+import { buildChat, longChat, type ChatLibrary } from "./chat-library.ts";
 
 /*
- * Makes the store of the bench, in a process of its own. Arguments: the file, how many chats, and of how many messages.
- * It tells its parent how far it is.
+ * Creates the store of the benchmark, in a separate process. Arguments: the file, the number of chats, and messages per chat.
+ * Sends its progress to its parent.
  */
 
-/** What a builder tells. */
-export type Building = { chats: number; isDone: boolean };
+/** Sent to the parent process. */
+export type BuildProgress = { chats: number; isDone: boolean };
 
 const [path = "", chats = "0", messages = "0"] = process.argv.slice(2);
-const library: Library = { chats: Number(chats), messages: Number(messages) };
-/** Messages that one transaction takes: more of them hold the write-ahead log in memory, fewer wait for the disk. */
-const atOnce = 8000;
+const library: ChatLibrary = { chats: Number(chats), messages: Number(messages) };
+/** Messages per transaction: more keep the write-ahead log in memory, fewer wait for the disk. */
+const messagesPerBatch = 8000;
 
-const tell = (told: Building): void => void process.send?.(told);
+const report = (progress: BuildProgress): void => void process.send?.(progress);
 const store = await openStore({ path });
-const step = Math.max(1, Math.floor(atOnce / Math.max(1, library.messages)));
+const step = Math.max(1, Math.floor(messagesPerBatch / Math.max(1, library.messages)));
 for (let number = 0; number < library.chats; number += step) {
   const until = Math.min(number + step, library.chats);
-  const batch = Array.from({ length: until - number }, (_, nth) => chatOf(number + nth, library));
+  const batch = Array.from({ length: until - number }, (_, nth) =>
+    buildChat(number + nth, library),
+  );
   await store.createChats(batch);
-  tell({ chats: until, isDone: false });
+  report({ chats: until, isDone: false });
 }
 const { number, messages: length } = longChat;
-await store.createChats([chatOf(number, { chats: library.chats, messages: length })]);
+await store.createChats([buildChat(number, { chats: library.chats, messages: length })]);
 await store.close();
-tell({ chats: library.chats, isDone: true });
+report({ chats: library.chats, isDone: true });
 process.disconnect?.();

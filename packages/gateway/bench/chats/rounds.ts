@@ -1,34 +1,37 @@
 import { quantile } from "../../../../bench/measure.ts";
-import { milliseconds, printTable, times } from "../../../../bench/report.ts";
-import type { Case } from "./cases.ts";
+import { formatMs, printTable, formatRatio } from "../../../../bench/report.ts";
+import type { BenchCase } from "./cases.ts";
 
-export interface Timed {
-  of: Case;
-  /** Milliseconds, round by round. */
+export interface TimedCase {
+  benchCase: BenchCase;
+  /** Milliseconds by round. */
   took: number[];
   floor: number[];
   bytes: number;
 }
 
-/** What a case may take in all: a slow one gets fewer rounds, but never less than `fewest`. */
-const longest = 30_000;
-const fewest = 5;
+/** Time budget per case: slow cases get fewer rounds, but at least `minRuns`. */
+const maxMs = 30_000;
+const minRuns = 5;
 const warmUp = 3;
 
-/** Every case in every round, beside its floor, so that what else the machine does meets all of them. */
-export async function inRounds(cases: readonly Case[], rounds: number): Promise<Timed[]> {
-  const all = cases.map((of): Timed => ({ of, took: [], floor: [], bytes: 0 }));
+/** Runs every case and its baseline in every round, so that other load of the machine affects all equally. */
+export async function runInRounds(
+  cases: readonly BenchCase[],
+  rounds: number,
+): Promise<TimedCase[]> {
+  const all = cases.map((benchCase): TimedCase => ({ benchCase, took: [], floor: [], bytes: 0 }));
   for (let round = -warmUp; round < rounds; round += 1) {
     for (const timed of all) {
-      const { of, took, floor } = timed;
-      const isTired = sum(took) > longest && took.length >= fewest;
-      if (isTired) continue;
+      const { benchCase, took, floor } = timed;
+      const isOverBudget = sum(took) > maxMs && took.length >= minRuns;
+      if (isOverBudget) continue;
       const nth = round + warmUp;
-      const reply = await of.run(nth);
-      const least = await of.floor?.(nth, reply);
+      const reply = await benchCase.run(nth);
+      const least = await benchCase.floor?.(nth, reply);
       timed.bytes = reply.body.length;
       if (round < 0) {
-        of.check?.(reply);
+        benchCase.check?.(reply);
         continue;
       }
       took.push(reply.ms);
@@ -38,18 +41,18 @@ export async function inRounds(cases: readonly Case[], rounds: number): Promise<
   return all;
 }
 
-export function printTimed(title: string, floorName: string, all: readonly Timed[]): void {
+export function printTimed(title: string, floorName: string, all: readonly TimedCase[]): void {
   printTable(
     title,
     ["", "p50 ms", "p95", "max", "KiB", floorName, "x floor"],
-    all.map(({ of, took, floor, bytes }) => [
-      of.name,
-      milliseconds(quantile(took, 0.5)),
-      milliseconds(p95(took)),
-      milliseconds(Math.max(...took)),
+    all.map(({ benchCase, took, floor, bytes }) => [
+      benchCase.name,
+      formatMs(quantile(took, 0.5)),
+      formatMs(p95(took)),
+      formatMs(Math.max(...took)),
       (bytes / 1024).toFixed(1),
-      floor.length === 0 ? "–" : milliseconds(quantile(floor, 0.5)),
-      times(quantile(took, 0.5) / quantile(floor, 0.5)),
+      floor.length === 0 ? "–" : formatMs(quantile(floor, 0.5)),
+      formatRatio(quantile(took, 0.5) / quantile(floor, 0.5)),
     ]),
   );
 }

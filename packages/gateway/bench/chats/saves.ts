@@ -1,31 +1,31 @@
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { openStore } from "@deltawire/store";
-import { applyEdit, lastOnPath } from "@deltawire/tasks/chats";
+import { applyEdit, lastNodeOnPath } from "@deltawire/tasks/chats";
 import type {
   AnswerEnd,
   Chat,
   ChatEdit,
-  EditWorld,
-  KeptChat,
+  EditEnvironment,
+  StoredChat,
   NewAnswer,
 } from "@deltawire/tasks/chats";
 import { Vault } from "@deltawire/agent";
 import { quantile } from "../../../../bench/measure.ts";
-import { milliseconds, printTable, times } from "../../../../bench/report.ts";
-import { chatIdOf, longChat } from "./library.ts";
-import { diceOf, talk } from "./talk.ts";
+import { formatMs, printTable, formatRatio } from "../../../../bench/report.ts";
+import { toChatId, longChat } from "./chat-library.ts";
+import { createRandom, generateText } from "./generate-text.ts";
 
 /*
- * What edits cost the store, and masking the processor, in a process of its own. Arguments: a folder, the store's file,
- * how many chats it has, the number of rounds. It prints its tables.
+ * Measures edits in the store, and masking, in a separate process. Arguments: a folder, the file of the store, its number of
+ * chats, the number of rounds. Prints its tables.
  */
 
 const [folder = "", path = "", chats = "1", rounds = "20"] = process.argv.slice(2);
 const warmUp = 3;
-const dice = diceOf(5);
+const random = createRandom(5);
 let ids = 0;
-const world: EditWorld = {
+const editEnvironment: EditEnvironment = {
   newId: (prefix) => `${prefix}_bench${(ids += 1)}`,
   now: () => new Date().toISOString(),
 };
@@ -47,36 +47,36 @@ measureMasking();
 process.send?.({});
 process.disconnect?.();
 
-interface Way {
+interface SaveVariant {
   name: string;
-  /** What it answers is timed; it is not. */
+  /** Not timed; returns the function to be timed. */
   prepare: (round: number) => Promise<() => Promise<void>>;
 }
 
 async function measureSaves(): Promise<void> {
   const bare = bareDatabase(join(folder, "bare.db"));
-  const long = chatIdOf(longChat.number);
-  const one = (round: number) => chatIdOf(round % Number(chats));
-  const rows = await inTurns([
+  const long = toChatId(longChat.number);
+  const one = (round: number) => toChatId(round % Number(chats));
+  const rows = await runInTurns([
     {
       name: "bare SQLite: two rows and one changed, durable",
       prepare: async () => {
-        const text = JSON.stringify({ text: talk(dice, "en", 60) });
+        const text = JSON.stringify({ text: generateText(random, "en", 60) });
         return async () => bare.save(text);
       },
     },
     {
       name: "a message and the slot of its answer",
-      prepare: async (round) => edited(await open(one(round)), sent),
+      prepare: async (round) => saveEdit(await open(one(round)), withSentMessage),
     },
     {
       name: "the end of an answer of 100 words",
-      prepare: async (round) => edited(await open(one(round)), ended),
+      prepare: async (round) => saveEdit(await open(one(round)), withEndedAnswer),
     },
-    { name: "a mark", prepare: async (round) => edited(await open(one(round)), marked) },
+    { name: "a mark", prepare: async (round) => saveEdit(await open(one(round)), withMark) },
     {
       name: `a mark in a chat of ${longChat.messages}`,
-      prepare: async () => edited(await open(long), marked),
+      prepare: async () => saveEdit(await open(long), withMark),
     },
   ]);
   bare.close();
@@ -86,46 +86,50 @@ async function measureSaves(): Promise<void> {
     ["", "p50 ms", "p95", "max", "x bare SQLite"],
     rows.map(({ name, took }) => [
       name,
-      milliseconds(quantile(took, 0.5)),
-      milliseconds(quantile(took, 0.95)),
-      milliseconds(Math.max(...took)),
-      times(quantile(took, 0.5) / floor),
+      formatMs(quantile(took, 0.5)),
+      formatMs(quantile(took, 0.95)),
+      formatMs(Math.max(...took)),
+      formatRatio(quantile(took, 0.5) / floor),
     ]),
   );
 }
 
-async function open(chatId: string): Promise<KeptChat> {
-  const kept = await store.chat(chatId);
-  if (kept === undefined) throw new Error(`${chatId} is gone`);
-  return kept;
+async function open(chatId: string): Promise<StoredChat> {
+  const storedChat = await store.getChat(chatId);
+  if (storedChat === undefined) throw new Error(`${chatId} does not exist`);
+  return storedChat;
 }
 
-function edited(kept: KeptChat, change: (chat: Chat) => Chat): () => Promise<void> {
+function saveEdit(storedChat: StoredChat, change: (chat: Chat) => Chat): () => Promise<void> {
   return async () => {
-    const saved = await store.saveChat(kept, change(kept.chat));
+    const saved = await store.saveChat(storedChat, change(storedChat.chat));
     if (saved === "conflict") throw new Error("somebody else writes to the store of the bench");
   };
 }
 
-function made(chat: Chat, edit: ChatEdit): { chat: Chat; node_id?: string } {
-  const edited = applyEdit(chat, edit, world);
+function editChat(chat: Chat, edit: ChatEdit): { chat: Chat; node_id?: string } {
+  const edited = applyEdit(chat, edit, editEnvironment);
   if (!edited.ok) throw new Error(`${edit.type}: ${edited.reason}`);
   return edited;
 }
 
-function sent(chat: Chat): Chat {
-  const parent = lastOnPath(chat)?.node_id ?? null;
-  const message = { text: talk(dice, "en", 20) };
-  const { chat: asked, node_id = "" } = made(chat, { type: "add_message", parent, message });
-  return made(asked, { type: "add_answer", parent: node_id, answer: slot }).chat;
+function withSentMessage(chat: Chat): Chat {
+  const parent = lastNodeOnPath(chat)?.node_id ?? null;
+  const message = { text: generateText(random, "en", 20) };
+  const { chat: withMessage, node_id = "" } = editChat(chat, {
+    type: "add_message",
+    parent,
+    message,
+  });
+  return editChat(withMessage, { type: "add_answer", parent: node_id, answer: slot }).chat;
 }
 
-/** Of the answer whose slot the way before has made. */
-function ended(chat: Chat): Chat {
-  const node = lastOnPath(chat);
+/** Saves the answer whose slot the previous case has created. */
+function withEndedAnswer(chat: Chat): Chat {
+  const node = lastNodeOnPath(chat);
   if (node?.kind !== "answer") throw new Error("there is no answer to end");
   const { node_id, version: version_id } = node;
-  const text = talk(dice, "en", 100);
+  const text = generateText(random, "en", 100);
   const end: AnswerEnd = {
     status: "completed",
     output: [
@@ -133,16 +137,16 @@ function ended(chat: Chat): Chat {
     ],
     references: [],
   };
-  return made(chat, { type: "finish_answer", node_id, version_id, end }).chat;
+  return editChat(chat, { type: "finish_answer", node_id, version_id, end }).chat;
 }
 
-function marked(chat: Chat): Chat {
-  const node = lastOnPath(chat);
+function withMark(chat: Chat): Chat {
+  const node = lastNodeOnPath(chat);
   if (node === undefined) throw new Error("the chat is empty");
-  return made(chat, { type: "pin", node_id: node.node_id, value: !node.pinned }).chat;
+  return editChat(chat, { type: "pin", node_id: node.node_id, value: !node.pinned }).chat;
 }
 
-/** The same kind of rows by the same process, with nothing around them. */
+/** The same kind of rows in a bare database, in the same process. */
 function bareDatabase(file: string): { save: (text: string) => void; close: () => void } {
   const database = new DatabaseSync(file);
   database.exec(`
@@ -163,15 +167,17 @@ function bareDatabase(file: string): { save: (text: string) => void; close: () =
   return { save, close: () => database.close() };
 }
 
-/** In the order in which they stand; the first rounds are not counted. */
-async function inTurns(ways: readonly Way[]): Promise<{ name: string; took: number[] }[]> {
+/** Runs the cases in order; the first rounds do not count. */
+async function runInTurns(
+  ways: readonly SaveVariant[],
+): Promise<{ name: string; took: number[] }[]> {
   const all = ways.map(({ name }) => ({ name, took: [] as number[] }));
   for (let round = 0; round < warmUp + Number(rounds); round += 1) {
     for (const [nth, { prepare }] of ways.entries()) {
       const run = await prepare(round);
-      const begun = performance.now();
+      const startedAt = performance.now();
       await run();
-      if (round >= warmUp) all[nth]?.took.push(performance.now() - begun);
+      if (round >= warmUp) all[nth]?.took.push(performance.now() - startedAt);
     }
   }
   return all;
@@ -193,9 +199,9 @@ function measureMasking(): void {
   };
   const timesOf = (run: () => void): number => {
     const took = Array.from({ length: 8 }, () => {
-      const begun = performance.now();
+      const startedAt = performance.now();
       run();
-      return performance.now() - begun;
+      return performance.now() - startedAt;
     });
     return quantile(took.slice(2), 0.5);
   };
@@ -209,15 +215,16 @@ function measureMasking(): void {
     ["", "ms, nothing private", "ms, a value in 1,000 characters", "x floor"],
     rows.map(({ name, plain, secret }) => [
       name,
-      milliseconds(plain),
-      milliseconds(secret),
-      times(secret / (rows[0]?.secret ?? NaN)),
+      formatMs(plain),
+      formatMs(secret),
+      formatRatio(secret / (rows[0]?.secret ?? NaN)),
     ]),
   );
 }
 
 function plainText(size: number): string {
   let text = "";
-  while (text.length < size) text += `${talk(dice, text.length % 3 === 0 ? "zh" : "en", 200)}\n`;
+  while (text.length < size)
+    text += `${generateText(random, text.length % 3 === 0 ? "zh" : "en", 200)}\n`;
   return text.slice(0, size);
 }

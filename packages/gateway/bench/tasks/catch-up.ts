@@ -1,30 +1,30 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { type Goal, mebibytes, printTable, times } from "../../../../bench/report.ts";
-import { median, spread } from "../../../../bench/measure.ts";
-import type { Workshop } from "../../../../bench/processes.ts";
-import { checkWhole, follow, parseOnly } from "./follow.ts";
-import { startBare, type Scene, type Talk } from "./scene.ts";
-import { replayed } from "./throughput.ts";
+import { type Goal, formatMiB, printTable, formatRatio } from "../../../../bench/report.ts";
+import { median, relativeQuartileRange } from "../../../../bench/measure.ts";
+import type { BenchEnvironment } from "../../../../bench/processes.ts";
+import { checkComplete, follow, parseOnly } from "./follow.ts";
+import { startBaseline, type GatewayProcess, type ScriptedModel } from "./gateway-process.ts";
+import { measureReplay } from "./throughput.ts";
 
-/** A client that comes late to a long log. */
+/** Measures a client that connects after a long log was written. */
 export async function measureCatchUp(
-  workshop: Workshop,
-  { url }: Scene,
-  talk: Talk,
+  environment: BenchEnvironment,
+  { url }: GatewayProcess,
+  talk: ScriptedModel,
   rounds: number,
 ): Promise<Goal[]> {
-  const { state, events } = await replayed(url, talk);
+  const { state, events } = await measureReplay(url, talk);
   const stream = `${url}/api/tasks/${state.root_task_id}/events`;
   const replay = `${stream}?after=-1&replay=all`;
   const reads: Buffer[] = [];
   const first = await follow({ url: replay }, (bytes) => reads.push(bytes));
-  await checkWhole(first, url);
+  await checkComplete(first, url);
   if (first.events !== events || first.snapshots > 0)
-    throw new Error("the log was not replayed whole");
-  const file = join(workshop.folder, "log.sse");
+    throw new Error("the replay of the log was not complete");
+  const file = join(environment.folder, "log.sse");
   writeFileSync(file, Buffer.concat(reads));
-  const bare = await startBare(workshop, file);
+  const bare = await startBaseline(environment, file);
   const ways = {
     "by replay, reduced": async () => (await follow({ url: replay })).elapsed,
     "by snapshot": async () => (await follow({ url: stream })).elapsed,
@@ -37,8 +37,12 @@ export async function measureCatchUp(
     for (const [name, run] of round % 2 === 0 ? turns : turns.toReversed())
       rows.get(name)?.push(await run());
   }
-  await workshop.stop(bare.started);
-  const took = [...rows].map(([name, all]) => ({ name, ms: median(all), spread: spread(all) }));
+  await environment.stop(bare.started);
+  const took = [...rows].map(([name, all]) => ({
+    name,
+    ms: median(all),
+    spread: relativeQuartileRange(all),
+  }));
   const [byReplay, bySnapshot, floor] = took;
   const bytes = [first.bytes, (await follow({ url: stream })).bytes, first.bytes];
   printTable(
@@ -48,20 +52,20 @@ export async function measureCatchUp(
       name,
       `${ms.toFixed(0)} ±${(spread * 50).toFixed(0)}%`,
       ((events / ms) * 1000).toFixed(0),
-      mebibytes(bytes[nth] ?? NaN),
-      times(ms / (floor?.ms ?? NaN)),
+      formatMiB(bytes[nth] ?? NaN),
+      formatRatio(ms / (floor?.ms ?? NaN)),
     ]),
   );
   const perHundredThousand = ((byReplay?.ms ?? NaN) / events) * 100_000;
   return [
     {
-      goal: "catch-up of 100,000 events within a second, by replay over HTTP and reduced",
-      met: perHundredThousand <= 1000,
+      description: "catch-up of 100,000 events within a second, by replay over HTTP and reduced",
+      isMet: perHundredThousand <= 1000,
       measured: `${perHundredThousand.toFixed(0)} ms for each 100,000`,
     },
     {
-      goal: "catch-up of 100,000 events within a second, by snapshot",
-      met: (bySnapshot?.ms ?? NaN) <= 1000,
+      description: "catch-up of 100,000 events within a second, by snapshot",
+      isMet: (bySnapshot?.ms ?? NaN) <= 1000,
       measured: `${bySnapshot?.ms.toFixed(0)} ms`,
     },
   ];

@@ -2,27 +2,27 @@ import { createHash } from "node:crypto";
 import { request, type IncomingMessage } from "node:http";
 import {
   Reducer,
-  stateHash,
-  taskView,
-  treeOf,
+  computeStateHash,
+  buildTaskView,
+  snapshotToTree,
   type StreamEvent,
   type TaskEvent,
   type TaskTree,
 } from "@deltawire/tasks";
 import { SseDecoder, type SseEvent } from "@deltawire/wire";
 
-export interface Asked {
+export interface FollowRequest {
   url: string;
-  /** A POST with this body; a GET without. */
+  /** If set, a POST with this body; else a GET. */
   body?: object;
   accept?: string;
 }
 
-/** What a client that follows a task to its end has come to. */
-export interface Followed {
-  /** Milliseconds from the request to the last event reduced. */
+/** The result of following a task to its end. */
+export interface FollowResult {
+  /** Milliseconds from the request until the last event was reduced. */
   elapsed: number;
-  /** Numbers that were covered, and frames that told them. */
+  /** Number of events, and of the SSE frames that contained them. */
   events: number;
   frames: number;
   snapshots: number;
@@ -30,18 +30,21 @@ export interface Followed {
   state: TaskTree;
 }
 
-/** Reads a stream and reduces it as it comes: the state is looked at after every read of the socket. */
-export async function follow(asked: Asked, onBytes?: (bytes: Buffer) => void): Promise<Followed> {
+/** Reads and reduces a stream. The state is checked after every read of the socket. */
+export async function follow(
+  requestOptions: FollowRequest,
+  onBytes?: (bytes: Buffer) => void,
+): Promise<FollowResult> {
   let reducer = new Reducer();
-  const begun = performance.now();
+  const startedAt = performance.now();
   let [frames, snapshots, bytes] = [0, 0, 0];
   await readEvents(
-    asked,
+    requestOptions,
     ({ data }) => {
       const event = JSON.parse(data) as TaskEvent | StreamEvent;
       frames += 1;
       if (event.type === "task.snapshot") {
-        reducer = new Reducer(treeOf(event, reducer.state));
+        reducer = new Reducer(snapshotToTree(event, reducer.state));
         snapshots += 1;
       } else if ("sequence_number" in event) reducer.apply(event);
     },
@@ -52,37 +55,41 @@ export async function follow(asked: Asked, onBytes?: (bytes: Buffer) => void): P
     },
   );
   const { state } = reducer;
-  const elapsed = performance.now() - begun;
+  const elapsed = performance.now() - startedAt;
   return { elapsed, events: state.head + 1, frames, snapshots, bytes, state };
 }
 
-/** The task has ended as its last event says, and what was reduced is what the server holds. */
-export async function checkWhole({ state }: Followed, url: string): Promise<void> {
-  const view = taskView(state);
+/** Checks that the task has ended and that the reduced state equals that of the server. */
+export async function checkComplete({ state }: FollowResult, url: string): Promise<void> {
+  const view = buildTaskView(state);
   if (view.status !== "completed")
     throw new Error(`${state.root_task_id} is ${view.status}: ${JSON.stringify(view.error)}`);
-  const kept = await (await fetch(`${url}/api/tasks/${state.root_task_id}`)).json();
-  const [here, there] = [view, kept as typeof view].map((one) => stateHash(one, sha256));
-  if (here !== there) throw new Error("what was followed is not what the server holds");
+  const stored = await (await fetch(`${url}/api/tasks/${state.root_task_id}`)).json();
+  const [here, there] = [view, stored as typeof view].map((state) =>
+    computeStateHash(state, sha256),
+  );
+  if (here !== there) throw new Error("the followed state differs from the state of the server");
 }
 
-/** The floor: the same bytes taken apart and parsed, and nothing made of them. */
-export async function parseOnly(asked: Asked): Promise<{ elapsed: number; frames: number }> {
-  const begun = performance.now();
+/** The baseline: the same bytes, split into events and parsed, but not reduced. */
+export async function parseOnly(
+  requestOptions: FollowRequest,
+): Promise<{ elapsed: number; frames: number }> {
+  const startedAt = performance.now();
   let frames = 0;
-  await readEvents(asked, ({ data }) => {
+  await readEvents(requestOptions, ({ data }) => {
     if (data !== "[DONE]") JSON.parse(data);
     frames += 1;
   });
-  return { elapsed: performance.now() - begun, frames };
+  return { elapsed: performance.now() - startedAt, frames };
 }
 
 async function readEvents(
-  asked: Asked,
+  requestOptions: FollowRequest,
   take: (event: SseEvent) => void,
   afterRead: (bytes: Buffer) => unknown = () => undefined,
 ): Promise<void> {
-  const response = await open(asked);
+  const response = await openRequest(requestOptions);
   const decoder = new SseDecoder({ utf8: new TextDecoder() });
   const events: SseEvent[] = [];
   await new Promise<void>((resolve, reject) => {
@@ -101,9 +108,9 @@ async function readEvents(
   });
 }
 
-/** A stream that stays open, once its first bytes are there. */
-export async function hold(asked: Asked): Promise<IncomingMessage> {
-  const response = await open(asked);
+/** Opens a stream that stays open. Resolves after its first bytes. */
+export async function openIdle(requestOptions: FollowRequest): Promise<IncomingMessage> {
+  const response = await openRequest(requestOptions);
   await new Promise<void>((resolve, reject) => {
     response.once("data", () => resolve());
     response.once("error", reject);
@@ -113,7 +120,7 @@ export async function hold(asked: Asked): Promise<IncomingMessage> {
   return response;
 }
 
-function open({ url, body, accept }: Asked): Promise<IncomingMessage> {
+function openRequest({ url, body, accept }: FollowRequest): Promise<IncomingMessage> {
   const headers = {
     ...(accept === undefined ? {} : { accept }),
     ...(body === undefined ? {} : { "content-type": "application/json" }),

@@ -4,14 +4,14 @@ import { DatabaseSync } from "node:sqlite";
 import { setImmediate } from "node:timers/promises";
 import { defineAgent, Runtime, type Model } from "@deltawire/agent";
 import { openStore } from "@deltawire/store";
-import { TreeWriter, type LogEntry, type TaskTree } from "@deltawire/tasks";
+import { hasEnded, TreeWriter, type LogEntry, type TaskStatus } from "@deltawire/tasks";
 import type { JsonObject } from "@deltawire/wire";
-import { type Goal, printTable, times } from "../../../../bench/report.ts";
-import { median, spread } from "../../../../bench/measure.ts";
+import { type Goal, printTable, formatRatio } from "../../../../bench/report.ts";
+import { median, relativeQuartileRange } from "../../../../bench/measure.ts";
 
 /*
- * The log, in a process of its own: appends in batches beside a bare SQLite, and a runtime in process whose model
- * speaks as fast as it is asked. Arguments: a folder, the number of rounds. It prints its tables and tells its goals.
+ * Measures the log in a separate process: appends in batches compared with bare SQLite, and an in-process runtime with a model
+ * without delays. Arguments: a folder, the number of rounds. Prints its tables and sends its goals.
  */
 
 const [folder = "", rounds = "3"] = process.argv.slice(2);
@@ -21,7 +21,7 @@ const batch = 100;
 interface Way {
   name: string;
   events: number;
-  /** What it answers is timed; it is not. */
+  /** Not timed; returns the function to be timed. */
   prepare: (round: number) => () => Promise<void> | void;
 }
 
@@ -35,7 +35,7 @@ process.send?.({ goals });
 process.disconnect?.();
 
 async function measureAppends(): Promise<Goal[]> {
-  const [ours, bareDurable, file, fleeting, bareFleeting] = await inTurns([
+  const [ours, bareDurable, file, fleeting, bareFleeting] = await measureInTurns([
     { name: "store, durable", events, prepare: (nth) => append(`task_durable_${nth}`, true) },
     { name: "bare SQLite, durable", events, prepare: (nth) => insert(nth, true) },
     { name: "a plain file, fsync after each batch", events, prepare: write },
@@ -56,13 +56,13 @@ async function measureAppends(): Promise<Goal[]> {
       one?.name ?? "",
       `${one?.rate.toFixed(0)} ±${((one?.spread ?? NaN) * 50).toFixed(0)}%`,
       ((batch * 1000) / (one?.rate ?? NaN)).toFixed(2),
-      times((floor?.rate ?? NaN) / (one?.rate ?? NaN)),
+      formatRatio((floor?.rate ?? NaN) / (one?.rate ?? NaN)),
     ]),
   );
   return [
     {
-      goal: "≥ 20,000 events a second appended durably, in batches of 100",
-      met: (ours?.rate ?? NaN) >= 20_000,
+      description: "≥ 20,000 events a second appended durably, in batches of 100",
+      isMet: (ours?.rate ?? NaN) >= 20_000,
       measured: `${ours?.rate.toFixed(0)}, a plain file with fsync ${file?.rate.toFixed(0)}`,
     },
   ];
@@ -70,14 +70,14 @@ async function measureAppends(): Promise<Goal[]> {
 
 async function measureRuntime(): Promise<void> {
   const deltas = 20_000;
-  const results = await inTurns(
+  const results = await measureInTurns(
     [
       { tasks: 1, size: 1 },
       { tasks: 50, size: 1 },
       { tasks: 1, size: 16 },
       { tasks: 1, size: 256 },
     ].map(({ tasks, size }): Way => {
-      const model = speaking(deltas / tasks, size);
+      const model = createModel(deltas / tasks, size);
       const name = `${tasks === 1 ? "one task" : `${tasks} tasks at once`}, read by read of ${size}`;
       return { name, events: deltas, prepare: () => () => runTasks(model, tasks) };
     }),
@@ -93,33 +93,37 @@ async function measureRuntime(): Promise<void> {
   );
 }
 
-/** Every second round backwards; the first round is not counted. */
-async function inTurns(ways: readonly Way[]) {
+/** Every other round is in reverse order; the first round does not count. */
+async function measureInTurns(ways: readonly Way[]) {
   const rates = new Map(ways.map(({ name }) => [name, [] as number[]]));
   for (let round = 0; round <= Number(rounds); round += 1) {
     for (const { name, events, prepare } of round % 2 === 0 ? ways : ways.toReversed()) {
       const run = prepare(round);
       globalThis.gc?.();
-      const begun = performance.now();
+      const startedAt = performance.now();
       await run();
-      const rate = (events / (performance.now() - begun)) * 1000;
+      const rate = (events / (performance.now() - startedAt)) * 1000;
       if (round > 0) rates.get(name)?.push(rate);
     }
   }
-  return [...rates].map(([name, all]) => ({ name, rate: median(all), spread: spread(all) }));
+  return [...rates].map(([name, all]) => ({
+    name,
+    rate: median(all),
+    spread: relativeQuartileRange(all),
+  }));
 }
 
 function append(rootTaskId: string, durable: boolean): () => Promise<void> {
-  const entries = entriesOf(rootTaskId);
+  const entries = createEntries(rootTaskId);
   return async () => {
     for (let at = 0; at < entries.length; at += batch)
       await store.append(rootTaskId, entries.slice(at, at + batch), { durable });
   };
 }
 
-/** The same rows by the same process, with nothing around them. */
+/** The same rows in a bare database, in the same process. */
 function insert(round: number, durable: boolean): () => void {
-  const entries = entriesOf("task_bare");
+  const entries = createEntries("task_bare");
   const root = round * 2 + (durable ? 1 : 0);
   bare.exec(`PRAGMA synchronous = ${durable ? "FULL" : "NORMAL"}`);
   const row = bare.prepare("INSERT INTO events (root, number, json) VALUES (?, ?, ?)");
@@ -133,9 +137,9 @@ function insert(round: number, durable: boolean): () => void {
   };
 }
 
-/** What the disk takes. */
+/** Measures the disk alone. */
 function write(round: number): () => void {
-  const entries = entriesOf("task_bare");
+  const entries = createEntries("task_bare");
   const file = openSync(join(folder, `plain-${round}`), "w");
   return () => {
     for (let at = 0; at < entries.length; at += batch) {
@@ -156,7 +160,7 @@ function bareDatabase(path: string): DatabaseSync {
   return database;
 }
 
-function entriesOf(rootTaskId: string): LogEntry[] {
+function createEntries(rootTaskId: string): LogEntry[] {
   const entries: LogEntry[] = [];
   let ids = 0;
   const tree = new TreeWriter({
@@ -179,7 +183,7 @@ async function runTasks(model: Model, count: number): Promise<void> {
     log: store,
     blobs: store,
     agentFor: () => defineAgent({ name: "bench", instructions: "", model }),
-    model: () => model,
+    getModel: () => model,
   });
   await Promise.all(Array.from({ length: count }, () => runTask(runtime)));
   await runtime.close();
@@ -188,18 +192,17 @@ async function runTasks(model: Model, count: number): Promise<void> {
 async function runTask(runtime: Runtime): Promise<void> {
   const id = await runtime.start({ agent: "bench", input: "Go on." });
   const status = await new Promise<string>((resolve) => {
-    const look = (state: TaskTree | undefined): void => {
-      const now = state?.tasks[id]?.status;
-      if (now === undefined || now === "completed" || now === "failed") resolve(now ?? "gone");
+    const checkStatus = (current: TaskStatus | undefined): void => {
+      if (current === undefined || hasEnded(current)) resolve(current ?? "missing");
     };
-    runtime.subscribe(id, (_entries, state) => look(state));
-    look(runtime.live(id));
+    runtime.subscribe(id, (_entries, logHead) => checkStatus(logHead.status));
+    checkStatus(runtime.live(id)?.tasks[id]?.status);
   });
   if (status !== "completed") throw new Error(`the task is ${status}`);
 }
 
-/** One message, in so many deltas, so many of them at a time, each time as a read of the network would bring them. */
-function speaking(deltas: number, size: number): Model {
+/** A model that sends one message in `deltas` deltas, `size` of them at a time, like the reads of a socket. */
+function createModel(deltas: number, size: number): Model {
   const place = { item_id: "msg", output_index: 0, content_index: 0 };
   const item = {
     type: "message",
@@ -208,7 +211,7 @@ function speaking(deltas: number, size: number): Model {
     status: "in_progress",
     content: [],
   };
-  const said: JsonObject[] = Array.from({ length: deltas }, () => ({
+  const events: JsonObject[] = Array.from({ length: deltas }, () => ({
     type: "response.output_text.delta",
     ...place,
     delta: " words",
@@ -229,9 +232,9 @@ function speaking(deltas: number, size: number): Model {
     name: "m",
     stream: async function* () {
       yield [{ type: "response.output_item.added", output_index: 0, item }];
-      for (let at = 0; at < said.length; at += size) {
+      for (let at = 0; at < events.length; at += size) {
         await setImmediate();
-        yield said.slice(at, at + size);
+        yield events.slice(at, at + size);
       }
       yield ending;
     },

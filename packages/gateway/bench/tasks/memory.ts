@@ -1,67 +1,69 @@
 import type { IncomingMessage } from "node:http";
-import { setTimeout as after } from "node:timers/promises";
-import type { Held } from "../../check/measured-gateway.ts";
-import type { Workshop } from "../../../../bench/processes.ts";
-import { mebibytes, printTable } from "../../../../bench/report.ts";
-import { hold } from "./follow.ts";
-import { heldBy, startBare, type Scene } from "./scene.ts";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { MemoryUsage } from "../../check/measured-gateway.ts";
+import type { BenchEnvironment } from "../../../../bench/processes.ts";
+import { formatMiB, printTable } from "../../../../bench/report.ts";
+import { openIdle } from "./follow.ts";
+import { measureMemoryOf, startBaseline, type GatewayProcess } from "./gateway-process.ts";
 
-/** What tasks that wait for a person cost a server, and those who follow them. There is no goal: it is told. */
+/** Measures the memory of tasks that are waiting for an approval, and of their followers. Has no goal. */
 export async function measureMemory(
-  workshop: Workshop,
-  scene: Scene,
+  environment: BenchEnvironment,
+  gatewayProcess: GatewayProcess,
   count: number,
 ): Promise<void> {
-  await waiting(scene.url, 50);
-  const none = await settled(scene);
-  const ids = await waiting(scene.url, count);
-  const tasks = await settled(scene);
-  const streams = await held(ids.map((id) => `${scene.url}/api/tasks/${id}/events`));
-  const followed = await settled(scene);
-  leave(streams);
+  await startWaitingTasks(gatewayProcess.url, 50);
+  const none = await measureSettled(gatewayProcess);
+  const ids = await startWaitingTasks(gatewayProcess.url, count);
+  const tasks = await measureSettled(gatewayProcess);
+  const streams = await openFollowers(
+    ids.map((id) => `${gatewayProcess.url}/api/tasks/${id}/events`),
+  );
+  const followed = await measureSettled(gatewayProcess);
+  closeFollowers(streams);
 
-  const bare = await startBare(workshop);
-  await held(ids.slice(0, 50).map(() => `${bare.url}/idle`)).then(leave);
-  const bareNone = await settled(bare);
-  const idle = await held(ids.map(() => `${bare.url}/idle`));
-  const bareHeld = await settled(bare);
-  leave(idle);
-  await workshop.stop(bare.started);
+  const bare = await startBaseline(environment);
+  await openFollowers(ids.slice(0, 50).map(() => `${bare.url}/idle`)).then(closeFollowers);
+  const bareNone = await measureSettled(bare);
+  const idle = await openFollowers(ids.map(() => `${bare.url}/idle`));
+  const bareHeld = await measureSettled(bare);
+  closeFollowers(idle);
+  await environment.stop(bare.started);
 
-  const row = (name: string, before: Held, now: Held): string[] => [
+  const row = (name: string, before: MemoryUsage, now: MemoryUsage): string[] => [
     name,
-    mebibytes(live(before)),
-    mebibytes(live(now)),
-    ((live(now) - live(before)) / 1024 / count).toFixed(1),
-    mebibytes(before.residentBytes),
-    mebibytes(now.residentBytes),
+    formatMiB(liveBytes(before)),
+    formatMiB(liveBytes(now)),
+    ((liveBytes(now) - liveBytes(before)) / 1024 / count).toFixed(1),
+    formatMiB(before.residentBytes),
+    formatMiB(now.residentBytes),
     ((now.residentBytes - before.residentBytes) / 1024 / count).toFixed(1),
   ];
   printTable(
     `Memory with ${count.toLocaleString("en")} of them, after a collection (MiB; KiB for each)`,
     ["", "heap before", "after", "KiB each", "resident before", "after", "KiB each"],
     [
-      row("tasks that wait for an approval", none, tasks),
+      row("tasks that are waiting for an approval", none, tasks),
       row("a follower for each, over SSE", tasks, followed),
       row("floor: idle streams of a bare server", bareNone, bareHeld),
     ],
   );
 }
 
-function live({ heapBytes, bufferBytes }: Held): number {
+function liveBytes({ heapBytes, bufferBytes }: MemoryUsage): number {
   return heapBytes + bufferBytes;
 }
 
-async function settled(scene: Scene): Promise<Held> {
-  await after(300);
-  return heldBy(scene);
+async function measureSettled(gatewayProcess: GatewayProcess): Promise<MemoryUsage> {
+  await sleep(300);
+  return measureMemoryOf(gatewayProcess);
 }
 
-/** Starts tasks and answers when all of them wait. */
-async function waiting(url: string, count: number): Promise<string[]> {
+/** Starts tasks and resolves when all of them wait. */
+async function startWaitingTasks(url: string, count: number): Promise<string[]> {
   const ids: string[] = [];
   let started = 0;
-  const work = async (): Promise<void> => {
+  const startNextTasks = async (): Promise<void> => {
     while (started < count) {
       started += 1;
       const reply = await fetch(`${url}/api/tasks`, {
@@ -72,27 +74,27 @@ async function waiting(url: string, count: number): Promise<string[]> {
       ids.push(((await reply.json()) as { task_id: string }).task_id);
     }
   };
-  await Promise.all(Array.from({ length: 16 }, work));
+  await Promise.all(Array.from({ length: 16 }, startNextTasks));
   const until = performance.now() + 30_000;
   for (const status of ["created", "working"])
-    while (await any(url, status, until)) await after(20);
+    while (await hasTaskWithStatus(url, status, until)) await sleep(20);
   return ids;
 }
 
-async function any(url: string, status: string, until: number): Promise<boolean> {
+async function hasTaskWithStatus(url: string, status: string, until: number): Promise<boolean> {
   const reply = await fetch(`${url}/api/tasks?status=${status}&limit=1`);
   const { data } = (await reply.json()) as { data: unknown[] };
   if (performance.now() > until) throw new Error(`tasks are still ${status}`);
   return data.length > 0;
 }
 
-async function held(urls: readonly string[]): Promise<IncomingMessage[]> {
+async function openFollowers(urls: readonly string[]): Promise<IncomingMessage[]> {
   const streams: IncomingMessage[] = [];
   for (let at = 0; at < urls.length; at += 50)
-    streams.push(...(await Promise.all(urls.slice(at, at + 50).map((url) => hold({ url })))));
+    streams.push(...(await Promise.all(urls.slice(at, at + 50).map((url) => openIdle({ url })))));
   return streams;
 }
 
-function leave(streams: readonly IncomingMessage[]): void {
+function closeFollowers(streams: readonly IncomingMessage[]): void {
   for (const stream of streams) stream.destroy();
 }

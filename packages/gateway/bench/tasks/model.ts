@@ -2,9 +2,9 @@ import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 
 /*
- * The model of the bench, a process of its own that speaks Chat and sends as fast as it is read. `talk-5-1000` thinks
- * and speaks in 1,000 deltas a round and calls `current_time` in each of five rounds but the last; `ask` calls
- * `run_command`, which waits for a person. It tells its parent the port it listens on.
+ * The model of the benchmark, in a separate process that speaks Chat and sends as fast as possible. `talk-5-1000` sends
+ * reasoning and text in 1,000 deltas per round and calls `current_time` in each of five rounds except the last; `ask` calls
+ * `run_command`, which waits for an approval. Sends its port to its parent.
  */
 
 interface ChatRequest {
@@ -24,7 +24,7 @@ const server = createServer({ keepAliveTimeout: 60_000 }, (request, response) =>
   request.on("end", () => {
     const { model, messages } = JSON.parse(Buffer.concat(parts).toString()) as ChatRequest;
     const answered = messages.filter(({ role }) => role === "tool").length;
-    void send(response, replyOf(model, answered));
+    void send(response, getReply(model, answered));
   });
 });
 server.listen({ port: 0, host: "127.0.0.1", backlog: 4096 }, () =>
@@ -32,16 +32,16 @@ server.listen({ port: 0, host: "127.0.0.1", backlog: 4096 }, () =>
 );
 process.on("disconnect", () => process.exit());
 
-function replyOf(model: string, answered: number): Buffer {
+function getReply(model: string, answered: number): Buffer {
   const [kind = "", rounds = "1", deltas = "0"] = model.split("-");
   const ends = answered + 1 >= Number(rounds) && kind === "talk";
   const name = `${model} ${ends}`;
-  const reply = replies.get(name) ?? Buffer.from(written(kind, Number(deltas), ends));
+  const reply = replies.get(name) ?? Buffer.from(formatReply(kind, Number(deltas), ends));
   replies.set(name, reply);
   return reply;
 }
 
-function written(kind: string, deltas: number, ends: boolean): string {
+function formatReply(kind: string, deltas: number, ends: boolean): string {
   const call = kind === "ask" ? ["run_command", '{"command":"make all"}'] : ["current_time", "{}"];
   const [name = "", given = ""] = call;
   const thoughts = Math.floor(deltas / 4);
@@ -91,7 +91,7 @@ const words = [
   " é",
 ];
 
-/** In pieces as a socket takes them. */
+/** Sends in pieces, with backpressure. */
 async function send(response: ServerResponse, reply: Buffer): Promise<void> {
   response.writeHead(200, { "content-type": "text/event-stream; charset=utf-8" });
   for (let at = 0; at < reply.length && !response.destroyed; at += pieceSize) {

@@ -10,9 +10,9 @@ export interface ClientRequest {
   path: string;
   headers?: Record<string, string>;
   body?: string | Uint8Array;
-  /** The client closes the connection after this time; undefined: it reads to the end. */
+  /** The client closes the connection after this time. Undefined: it reads to the end. */
   leaveAfterMs?: number;
-  /** The client closes the connection when so much has come. */
+  /** The client closes the connection after this many bytes. */
   leaveAfterBytes?: number;
   timeoutMs?: number;
 }
@@ -21,74 +21,76 @@ export interface ClientReply {
   status: number;
   headers: IncomingHttpHeaders;
   text: string;
-  /** True if only the first and the last of a flood is in `text`. */
+  /** True if `text` contains only the start and the end of a very long reply. */
   isTrimmed: boolean;
   bytes: number;
-  /** How it ended: `left` by our client's own wish, `cut` by the gateway before the body was complete. */
-  end: "complete" | "cut" | "left" | "timeout" | "failed";
+  /** How it ended: `client disconnected` if the test client closed it, `truncated` if the gateway did before the body was complete. */
+  end: "complete" | "truncated" | "client disconnected" | "timeout" | "failed";
   /** Why a connection failed. */
   reason: string;
 }
 
 const replyTimeoutMs = 25_000;
-const mostStored = 96 * 1024 * 1024;
-const stale = "stale connection";
+const maxStoredBytes = 96 * 1024 * 1024;
+const staleConnection = "stale connection";
 const pool = new Agent({ keepAlive: true, maxSockets: 256, maxFreeSockets: 32 });
 
-/** Sends a request and reads its reply, within a bound of time and memory. Never rejects. */
-export async function send(url: string, asked: ClientRequest): Promise<ClientReply> {
-  const reply = await sendBy(pool, url, asked);
-  // A server may close a connection that was idle in the moment in which it is used again.
-  return reply.reason === stale ? sendBy(false, url, asked) : reply;
+/** Sends a request and reads its reply, with limits of time and memory. Never rejects. */
+export async function send(url: string, requestOptions: ClientRequest): Promise<ClientReply> {
+  const reply = await sendWithAgent(pool, url, requestOptions);
+  // A server may close an idle connection at the moment it is reused.
+  return reply.reason === staleConnection ? sendWithAgent(false, url, requestOptions) : reply;
 }
 
-function sendBy(
+function sendWithAgent(
   agent: Agent | false,
   url: string,
   { method = "POST", path, headers = {}, body, ...limits }: ClientRequest,
 ): Promise<ClientReply> {
   return new Promise((resolve) => {
     const { timeoutMs = replyTimeoutMs, leaveAfterMs, leaveAfterBytes = Infinity } = limits;
-    let sent: Outgoing | undefined;
+    let clientRequest: Outgoing | undefined;
     let status = 0;
-    let received: IncomingHttpHeaders = {};
+    let replyHeaders: IncomingHttpHeaders = {};
     let bytes = 0;
     let isTrimmed = false;
-    const pieces: Buffer[] = [];
+    const chunks: Buffer[] = [];
     const settle = (end: ClientReply["end"], reason = ""): void => {
-      clearTimeout(late);
-      clearTimeout(leaving);
-      if (end !== "complete") sent?.destroy();
-      const text = Buffer.concat(pieces).toString("utf8");
-      resolve({ status, headers: received, text, isTrimmed, bytes, end, reason });
+      clearTimeout(timeout);
+      clearTimeout(leaveTimer);
+      if (end !== "complete") clientRequest?.destroy();
+      const text = Buffer.concat(chunks).toString("utf8");
+      resolve({ status, headers: replyHeaders, text, isTrimmed, bytes, end, reason });
     };
-    const late = setTimeout(() => settle("timeout"), timeoutMs);
-    const leaving =
-      leaveAfterMs === undefined ? undefined : setTimeout(() => settle("left"), leaveAfterMs);
+    const timeout = setTimeout(() => settle("timeout"), timeoutMs);
+    const leaveTimer =
+      leaveAfterMs === undefined
+        ? undefined
+        : setTimeout(() => settle("client disconnected"), leaveAfterMs);
     const { hostname, port } = new URL(url);
     try {
-      sent = request({ hostname, port, path, method, headers, agent }, (response) => {
+      clientRequest = request({ hostname, port, path, method, headers, agent }, (response) => {
         status = response.statusCode ?? 0;
-        received = response.headers;
-        response.on("data", (piece: Buffer) => {
-          bytes += piece.length;
-          pieces.push(piece);
-          if (bytes > mostStored && pieces.length > 64) {
-            pieces.splice(32, pieces.length - 64);
+        replyHeaders = response.headers;
+        response.on("data", (chunk: Buffer) => {
+          bytes += chunk.length;
+          chunks.push(chunk);
+          if (bytes > maxStoredBytes && chunks.length > 64) {
+            chunks.splice(32, chunks.length - 64);
             isTrimmed = true;
           }
-          if (bytes >= leaveAfterBytes) settle("left");
+          if (bytes >= leaveAfterBytes) settle("client disconnected");
         });
-        response.on("error", () => settle("cut"));
-        response.on("close", () => settle(response.complete ? "complete" : "cut"));
+        response.on("error", () => settle("truncated"));
+        response.on("close", () => settle(response.complete ? "complete" : "truncated"));
       });
     } catch (error) {
       return settle("failed", `not sent: ${String(error)}`);
     }
-    const outgoing = sent;
+    const outgoing = clientRequest;
     outgoing.on("error", (error: NodeJS.ErrnoException) => {
       const isStale = outgoing.reusedSocket && status === 0;
-      settle("failed", isStale ? stale : (error.code ?? error.message));
+      settle("failed", isStale ? staleConnection : (error.code ?? error.message));
     });
     outgoing.end(body);
   });

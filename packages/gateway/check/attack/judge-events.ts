@@ -1,22 +1,22 @@
 import type { JsonObject } from "@deltawire/wire";
 
 /*
- * What any client needs of the events of a stream, judged in one pass: floods have hundreds of thousands. The rules that
- * translations obey beyond that are checked in packages/wire.
+ * Checks what every client requires of the events of a stream, in one pass, because there may be hundreds of thousands of them.
+ * Other rules of translations are checked in packages/wire.
  */
 
-/** What is wrong with the chunks of a Chat stream; empty if a client can read them. */
-export function chatFaults(events: readonly ("[DONE]" | JsonObject)[]): string[] {
+/** Returns what is wrong with the chunks of a Chat stream; empty if a client can read them. */
+export function findChatStreamFaults(events: readonly ("[DONE]" | JsonObject)[]): string[] {
   const faults = new Set<string>();
-  const open = new Set<unknown>();
-  const finished = new Set<unknown>();
+  const openChoices = new Set<unknown>();
+  const finishedChoices = new Set<unknown>();
   const calls = new Set<string>();
   let isEnded = false;
   for (const event of events) {
     if (isEnded) faults.add("events after the end");
     if (event === "[DONE]" || event["error"] !== undefined) {
       isEnded = true;
-      if (event === "[DONE]" && open.size > 0) faults.add("a choice is never finished");
+      if (event === "[DONE]" && openChoices.size > 0) faults.add("a choice is never finished");
       continue;
     }
     if (typeof event["id"] !== "string" || event["id"] === "") faults.add("a chunk without an id");
@@ -26,18 +26,19 @@ export function chatFaults(events: readonly ("[DONE]" | JsonObject)[]): string[]
     }
     for (const choice of event["choices"] as JsonObject[]) {
       const index = choice["index"];
-      if (finished.has(index)) faults.add("a choice goes on after its finish");
-      open.add(index);
-      for (const call of callsIn(choice)) {
-        const place = `${index as number}/${call["index"] as number}`;
-        const isNew = !calls.has(place);
-        calls.add(place);
-        const described = (call["function"] ?? call["custom"]) as JsonObject | undefined;
-        if (isNew && (!call["id"] || !described?.["name"])) faults.add("a call without id or name");
+      if (finishedChoices.has(index)) faults.add("a choice continues after its finish_reason");
+      openChoices.add(index);
+      for (const call of collectCalls(choice)) {
+        const callKey = `${index as number}/${call["index"] as number}`;
+        const isNew = !calls.has(callKey);
+        calls.add(callKey);
+        const definition = (call["function"] ?? call["custom"]) as JsonObject | undefined;
+        if (isNew && (!call["id"] || !definition?.["name"]))
+          faults.add("a call without id or name");
       }
       if (choice["finish_reason"]) {
-        open.delete(index);
-        finished.add(index);
+        openChoices.delete(index);
+        finishedChoices.add(index);
       }
     }
   }
@@ -45,29 +46,31 @@ export function chatFaults(events: readonly ("[DONE]" | JsonObject)[]): string[]
   return [...faults];
 }
 
-function callsIn({ delta }: JsonObject): JsonObject[] {
+function collectCalls({ delta }: JsonObject): JsonObject[] {
   const calls = (delta as JsonObject | null | undefined)?.["tool_calls"];
   return Array.isArray(calls) ? (calls as JsonObject[]) : [];
 }
 
-const ends = ["response.completed", "response.incomplete", "response.failed"];
+const terminalTypes = ["response.completed", "response.incomplete", "response.failed"];
 
-/** What is wrong with the events of a Responses stream; empty if a client can read them. */
-export function responsesFaults(events: readonly JsonObject[]): string[] {
+/** Returns what is wrong with the events of a Responses stream; empty if a client can read them. */
+export function findResponsesStreamFaults(events: readonly JsonObject[]): string[] {
   const faults = new Set<string>();
-  const open = new Set<unknown>();
-  let end: JsonObject | undefined;
-  for (const [at, event] of events.entries()) {
-    if (end !== undefined) faults.add("events after the end");
-    if (event["sequence_number"] !== at) faults.add("numbers that are not dense");
-    if (at === 0 && event["type"] !== "response.created") faults.add("no beginning");
-    if (event["type"] === "response.output_item.added") open.add(event["output_index"]);
-    if (event["type"] === "response.output_item.done") open.delete(event["output_index"]);
-    if (ends.includes(event["type"] as string)) end = event;
+  const openItems = new Set<unknown>();
+  let terminalEvent: JsonObject | undefined;
+  for (const [index, event] of events.entries()) {
+    if (terminalEvent !== undefined) faults.add("events after the end");
+    if (event["sequence_number"] !== index) faults.add("sequence numbers with gaps");
+    if (index === 0 && event["type"] !== "response.created")
+      faults.add("the first event is not response.created");
+    if (event["type"] === "response.output_item.added") openItems.add(event["output_index"]);
+    if (event["type"] === "response.output_item.done") openItems.delete(event["output_index"]);
+    if (terminalTypes.includes(event["type"] as string)) terminalEvent = event;
   }
-  if (end === undefined) return [...faults, "no end"];
-  const { status } = end["response"] as JsonObject;
-  if (end["type"] !== `response.${status as string}`) faults.add("an end of another status");
-  if (open.size > 0) faults.add("an item is never done");
+  if (terminalEvent === undefined) return [...faults, "no end"];
+  const { status } = terminalEvent["response"] as JsonObject;
+  if (terminalEvent["type"] !== `response.${status as string}`)
+    faults.add("the last event does not match the status of the response");
+  if (openItems.size > 0) faults.add("an item is never done");
   return [...faults];
 }

@@ -1,5 +1,5 @@
 /*
- * Loaded into the gateway's process with `--import`, for `attack.ts`: measures from inside what cannot be seen from outside.
+ * Loaded into the gateway's process with `--import`, for `attack.ts`: measures what cannot be observed from outside.
  *
  * A block is the processor time of the main thread between two ticks of a timer. Processor time and not wall time: on a
  * machine that is busy with something else a process waits without doing anything. Worker threads do not count.
@@ -7,7 +7,7 @@
 import { readFileSync } from "node:fs";
 import { isMainThread } from "node:worker_threads";
 
-/** A turn of the event loop that used the processor for long. */
+/** A turn of the event loop that used much processor time. */
 export interface Block {
   /** Wall time at its end, in milliseconds since 1970, and its wall time. */
   endedAt: number;
@@ -16,11 +16,11 @@ export interface Block {
 }
 
 export interface Measurement {
-  /** Since the last measurement, those of `reportedMs` and longer. */
+  /** The blocks of at least `reportedMs` since the last measurement. */
   blocks: Block[];
   longestMs: number;
   rssBytes: number;
-  /** The highest since the process started. */
+  /** The maximum since the process started. */
   peakRssBytes: number;
   /** The heap and the buffers outside of it. */
   heapBytes: number;
@@ -31,7 +31,7 @@ export type FromProbe = { measured: number; measurement: Measurement };
 
 const tickMs = 10;
 const reportedMs = 50;
-const mostBlocks = 10_000;
+const maxBlocks = 10_000;
 
 if (isMainThread && process.send !== undefined) startProbe();
 
@@ -47,7 +47,7 @@ function startProbe(): void {
     const now = Date.now();
     const cpuMs = (user + system) / 1000;
     longestMs = Math.max(longestMs, cpuMs);
-    if (cpuMs >= reportedMs && blocks.length < mostBlocks)
+    if (cpuMs >= reportedMs && blocks.length < maxBlocks)
       blocks.push({ endedAt: now, wallMs: now - tickedAt, cpuMs });
     usage = process.threadCpuUsage();
     tickedAt = now;
@@ -62,7 +62,7 @@ function startProbe(): void {
 
   process.on("message", ({ measure, collect }: ToProbe) => {
     tick();
-    // What a forced collection takes is not the gateway's.
+    // The time of a forced collection is not counted.
     if (collect) {
       for (let pass = 0; pass < 3; pass += 1) globalThis.gc?.();
       usage = process.threadCpuUsage();
@@ -73,7 +73,7 @@ function startProbe(): void {
       blocks,
       longestMs,
       rssBytes: sampleRss(),
-      peakRssBytes: Math.max(peakRssBytes, highWaterBytes()),
+      peakRssBytes: Math.max(peakRssBytes, readPeakRssBytes()),
       heapBytes: heapUsed + arrayBuffers,
     };
     blocks = [];
@@ -81,13 +81,13 @@ function startProbe(): void {
     const answer: FromProbe = { measured: measure, measurement };
     process.send?.(answer);
   });
-  // The gateway must not outlive the attack, and must end by itself when it is stopped.
+  // The gateway must not outlive the attack, and must exit when it is stopped.
   process.once("disconnect", () => process.exit(0));
   process.channel?.unref();
 }
 
-/** Linux counts it; elsewhere the samples have to do. */
-function highWaterBytes(): number {
+/** Returns the peak that Linux reports; 0 on other systems, where the samples are used. */
+function readPeakRssBytes(): number {
   try {
     const status = readFileSync("/proc/self/status", "latin1");
     return Number(/VmHWM:\s+(\d+) kB/.exec(status)?.[1] ?? 0) * 1024;

@@ -1,43 +1,49 @@
 /*
- * What no reply and no line of the log may hold: keys and tokens, also a part of one, and the insides of the gateway.
+ * What no reply and no log line may contain: keys and tokens, even parts of them, and internals of the gateway.
  */
 
-/** A part of a secret that is as long as this is a leak. */
-const shortestPart = 8;
+/** A part of a secret of this length is a leak. */
+const partLength = 8;
 
 /** Finds secrets, and parts of them, in texts. */
-export class SecretWatch {
+export class SecretScanner {
   readonly #parts: { name: string; part: string }[] = [];
 
   constructor(secrets: Readonly<Record<string, string>>) {
     for (const [name, secret] of Object.entries(secrets))
-      for (let at = 0; at + shortestPart <= secret.length; at += 1)
-        this.#parts.push({ name, part: secret.slice(at, at + shortestPart) });
+      for (let index = 0; index + partLength <= secret.length; index += 1)
+        this.#parts.push({ name, part: secret.slice(index, index + partLength) });
   }
 
-  /** The names of the secrets that are in a text. */
-  leaks(text: string): string[] {
-    const found = this.#parts.filter(({ part }) => text.includes(part));
-    return [...new Set(found.map(({ name }) => name))].map((name) => {
-      const { part = "" } = found.find((one) => one.name === name) ?? {};
-      const at = text.indexOf(part);
-      return `${name} leaks: …${text.slice(Math.max(0, at - 80), at + 60)}…`;
+  /** Returns the names of the secrets in a text. */
+  findLeaks(text: string): string[] {
+    const matches = this.#parts.filter(({ part }) => text.includes(part));
+    return [...new Set(matches.map(({ name }) => name))].map((name) => {
+      const { part = "" } = matches.find((candidate) => candidate.name === name) ?? {};
+      const index = text.indexOf(part);
+      return `${name} leaks: …${text.slice(Math.max(0, index - 80), index + 60)}…`;
     });
   }
 }
 
-const insides = [/\n\s+at [^\n]{1,200}:\d+:\d+/, /node:internal\//, /packages\/\w+\/src\//];
+const internalPatterns = [
+  /\n\s+at [^\n]{1,200}:\d+:\d+/,
+  /node:internal\//,
+  /packages\/\w+\/src\//,
+];
 
-/** Stack traces and paths of the source in a reply. */
-export function insidesIn(text: string): string[] {
-  return insides.flatMap((pattern) => {
-    const found = pattern.exec(text)?.[0];
-    return found === undefined ? [] : [`the reply shows the gateway's insides: ${found.trim()}`];
+/** Returns a fault for each kind of stack trace or source path in a reply. */
+export function findInternals(text: string): string[] {
+  return internalPatterns.flatMap((pattern) => {
+    const match = pattern.exec(text)?.[0];
+    return match === undefined
+      ? []
+      : [`the reply reveals internals of the gateway: ${match.trim()}`];
   });
 }
 
-/** A secret without any part that is in ordinary texts, the same for the same name. */
-export function secretFor(name: string): string {
+/** Creates a secret without parts that occur in ordinary texts, the same for the same name. */
+export function createSecret(name: string): string {
   let state = 2166136261;
   const next = (): number => {
     state = Math.imul(state ^ (state >>> 13), 16777619) >>> 0;

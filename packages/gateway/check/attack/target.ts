@@ -8,35 +8,35 @@ import type { FromProbe, Measurement, ToProbe } from "./probe.ts";
 const main = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
 const probe = new URL("probe.ts", import.meta.url).href;
 const startMs = 60_000;
-/** A gateway that does not answer for this long hangs. */
+/** A gateway that does not reply for this long is considered hung. */
 const measureMs = 30_000;
-/** Of the log, for the report of a crash. */
+/** Characters of the log in the report of a crash. */
 const tailLength = 4000;
 
-const running = new Set<ChildProcess>();
-// However this process ends, no gateway outlives it: one that is busy would not notice.
+const runningChildren = new Set<ChildProcess>();
+// No gateway may outlive this process. A busy one would not notice its end.
 process.on("exit", () => {
-  for (const child of running) child.kill("SIGKILL");
+  for (const child of runningChildren) child.kill("SIGKILL");
 });
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const)
   process.once(signal, () => process.exit(1));
 
 export interface TargetOptions {
   toml: string;
-  /** Sees every piece of what the process writes. */
+  /** Called with every chunk of the process's output. */
   onOutput(text: string): void;
 }
 
-/** A gateway in a process and a folder of its own, which can be killed and started again on the same folder. */
+/** A gateway in a separate process and folder, which can be killed and restarted on the same folder. */
 export class Target {
   readonly folder = mkdtempSync(join(tmpdir(), "deltawire-attack-"));
   readonly #options: TargetOptions;
   #child: ChildProcess | undefined;
   #tail = "";
   #url = "";
-  #measurements = 0;
-  #stopping = false;
-  /** How often it ended by itself, with how it ended. */
+  #measurementCount = 0;
+  #isStopping = false;
+  /** Every crash, with the exit code or signal. */
   readonly crashes: { at: number; how: string }[] = [];
 
   private constructor(options: TargetOptions) {
@@ -64,9 +64,9 @@ export class Target {
     return this.#child !== undefined;
   }
 
-  /** Starts it, after ending the process that runs. */
+  /** Kills the running process, if any, and starts a new one. */
   async restart(): Promise<void> {
-    await this.#end();
+    await this.#kill();
     const args = ["--conditions=@deltawire/source", "--expose-gc", "--import", probe];
     const { PATH = "", NODE_COMPILE_CACHE = "" } = process.env;
     const child = spawn(process.execPath, [...args, main, "serve", "--json"], {
@@ -75,74 +75,74 @@ export class Target {
       stdio: ["ignore", "pipe", "pipe", "ipc"],
     });
     this.#child = child;
-    this.#stopping = false;
-    running.add(child);
-    const hear = (bytes: Buffer): void => {
+    this.#isStopping = false;
+    runningChildren.add(child);
+    const onOutput = (bytes: Buffer): void => {
       const text = String(bytes);
       this.#tail = (this.#tail + text).slice(-tailLength);
       this.#options.onOutput(text);
     };
-    child.stderr?.on("data", hear);
+    child.stderr?.on("data", onOutput);
     child.once("exit", (code, signal) => {
-      running.delete(child);
+      runningChildren.delete(child);
       if (this.#child === child) this.#child = undefined;
-      if (!this.#stopping)
+      if (!this.#isStopping)
         this.crashes.push({ at: Date.now(), how: `${code ?? signal}: ${this.#tail.trim()}` });
     });
     this.#url = await new Promise<string>((resolve, reject) => {
       let out = "";
-      const late = setTimeout(() => reject(new Error("the gateway did not start")), startMs);
+      const timeout = setTimeout(() => reject(new Error("the gateway did not start")), startMs);
       child.once("exit", (code) => {
-        clearTimeout(late);
+        clearTimeout(timeout);
         reject(new Error(`the gateway ended with ${code}: ${out}${this.#tail}`));
       });
       child.stdout?.on("data", (bytes: Buffer) => {
-        hear(bytes);
+        onOutput(bytes);
         out += String(bytes);
         const url = /"url":"([^"]+)"/.exec(out)?.[1];
         if (url === undefined) return;
-        clearTimeout(late);
+        clearTimeout(timeout);
         resolve(url);
       });
     });
   }
 
-  /** What the process measured since the last time; undefined if it does not answer. */
+  /** Returns the measurements since the last call. Undefined if the process does not reply. */
   async measure({ collect = false } = {}): Promise<Measurement | undefined> {
     const child = this.#child;
     if (child?.connected !== true) return undefined;
-    const number = (this.#measurements += 1);
+    const number = (this.#measurementCount += 1);
     return new Promise((resolve) => {
-      const done = (measurement?: Measurement): void => {
-        clearTimeout(late);
-        child.off("message", hear);
-        child.off("exit", gone);
+      const settle = (measurement?: Measurement): void => {
+        clearTimeout(timeout);
+        child.off("message", onMessage);
+        child.off("exit", onExit);
         resolve(measurement);
       };
-      const hear = ({ measured, measurement }: FromProbe): void => {
-        if (measured === number) done(measurement);
+      const onMessage = ({ measured: measuredNumber, measurement }: FromProbe): void => {
+        if (measuredNumber === number) settle(measurement);
       };
-      const gone = (): void => done();
-      const late = setTimeout(gone, measureMs);
-      child.on("message", hear);
-      child.on("exit", gone);
-      const question: ToProbe = { measure: number, collect };
-      child.send(question, (error) => error !== null && done());
+      const onExit = (): void => settle();
+      const timeout = setTimeout(onExit, measureMs);
+      child.on("message", onMessage);
+      child.on("exit", onExit);
+      const request: ToProbe = { measure: number, collect };
+      child.send(request, (error) => error !== null && settle());
     });
   }
 
   async close(): Promise<void> {
-    await this.#end();
+    await this.#kill();
     rmSync(this.folder, { recursive: true, force: true, maxRetries: 5 });
   }
 
-  async #end(): Promise<void> {
+  async #kill(): Promise<void> {
     const child = this.#child;
     if (child === undefined) return;
-    this.#stopping = true;
-    const ended = new Promise((resolve) => child.once("exit", resolve));
+    this.#isStopping = true;
+    const exited = new Promise((resolve) => child.once("exit", resolve));
     child.kill("SIGKILL");
-    await ended;
+    await exited;
     this.#child = undefined;
   }
 }

@@ -1,7 +1,7 @@
 import { defineAgent, defineTool, type Agent, type ToolDefinition } from "@deltawire/agent";
-import type { Effect } from "@deltawire/tasks";
+import type { ToolEffect } from "@deltawire/tasks";
 
-/** How often the script has each tool run; `note` with a session's leave the second time. */
+/** How often the scripted run calls each tool. The second call of `note` is approved for the session. */
 export const calls = {
   read: 1,
   put: 1,
@@ -16,10 +16,10 @@ export const calls = {
 export type ToolName = keyof typeof calls;
 export const toolNames = Object.keys(calls) as ToolName[];
 
-/** In the results that the person refuses, and nowhere else. */
+/** Occurs only in the results that the user denies. */
 export const secret = "what nobody may be shown";
 
-export const effects: Record<ToolName, Effect> = {
+export const effects: Record<ToolName, ToolEffect> = {
   read: "pure",
   put: "idempotent",
   pay: "once",
@@ -31,22 +31,22 @@ export const effects: Record<ToolName, Effect> = {
   quote: "once",
 };
 
-/** Agents whose tools do nothing but tell the counter, by the name of the run. */
-export function agentsOf(counter: string, run: string): Agent[] {
-  const tool = (name: ToolName, more: Partial<ToolDefinition<unknown>> = {}) =>
+/** Creates agents whose tools only report to the counter. `run`: the name of the run there. */
+export function createAgents(counter: string, run: string): Agent[] {
+  const defineCountedTool = (name: ToolName, overrides: Partial<ToolDefinition<unknown>> = {}) =>
     defineTool({
       name,
-      description: `Tells the world to ${name}.`,
+      description: `Reports ${name} to the counter.`,
       effect: effects[name],
-      ...more,
+      ...overrides,
       async run(input, context) {
         const { signal, idempotencyKey: key } = context;
         const body = JSON.stringify({ key });
-        const told = await fetch(`${counter}/${run}/${name}`, { method: "POST", body, signal });
-        if (!told.ok) throw new Error(`the counter answered ${told.status}`);
-        return more.run === undefined
+        const response = await fetch(`${counter}/${run}/${name}`, { method: "POST", body, signal });
+        if (!response.ok) throw new Error(`the counter answered ${response.status}`);
+        return overrides.run === undefined
           ? `${name} ${JSON.stringify(input)}: done`
-          : more.run(input, context);
+          : overrides.run(input, context);
       },
     });
   const helper = defineAgent({
@@ -55,8 +55,8 @@ export function agentsOf(counter: string, run: string): Agent[] {
     instructions: "You are the helper.",
     model: "script/model",
     tools: [
-      tool("look", { run: () => cited("what was seen", []) }),
-      tool("send", { approval: "ask always" }),
+      defineCountedTool("look", { run: () => buildCitedResult("what was seen", []) }),
+      defineCountedTool("send", { approval: "ask_always" }),
     ],
   });
   const main = defineAgent({
@@ -64,33 +64,41 @@ export function agentsOf(counter: string, run: string): Agent[] {
     instructions: "You are the main agent.",
     model: "script/model",
     tools: [
-      tool("read", {
+      defineCountedTool("read", {
         run: () =>
-          cited("what was read", [{ type: "image", bytes: picture, media_type: "image/png" }]),
+          buildCitedResult("what was read", [
+            { type: "image", bytes: imageBytes, media_type: "image/png" },
+          ]),
       }),
-      tool("put"),
-      // Beside the sub-agent, so that it can be at work while the other one is.
-      tool("pay", { approval: { call: "ask always", result: "always" }, parallel: true }),
-      tool("note", { approval: "ask once" }),
-      tool("wipe", { approval: "ask always" }),
-      tool("peek", { approval: { result: "always" }, run: () => secret }),
-      tool("quote", { approval: { result: "always" }, run: () => ({ quoted: secret }) }),
+      defineCountedTool("put"),
+      // Next to the sub-agent, so that both can run at the same time.
+      defineCountedTool("pay", {
+        approval: { call: "ask_always", result: "always" },
+        parallel: true,
+      }),
+      defineCountedTool("note", { approval: "ask_once" }),
+      defineCountedTool("wipe", { approval: "ask_always" }),
+      defineCountedTool("peek", { approval: { result: "always" }, run: () => secret }),
+      defineCountedTool("quote", {
+        approval: { result: "always" },
+        run: () => ({ quoted: secret }),
+      }),
     ],
     agents: [helper],
   });
   return [main, helper];
 }
 
-/** Only what is read and what is seen can be cited: so the numbers do not depend on which call is answered first. */
-function cited(text: string, blocks: readonly object[]): object {
+/** Only `read` and `look` return citations, so that their numbers do not depend on the order of the results. */
+function buildCitedResult(text: string, blocks: readonly object[]): object {
   const part = { type: "text", text, id: "it" };
   return {
     message_content: [part],
-    block_list: [part, ...blocks.map((one) => ({ ...one, id: "it" }))],
+    block_list: [part, ...blocks.map((block) => ({ ...block, id: "it" }))],
   };
 }
 
-const picture = Buffer.from(
+const imageBytes = Buffer.from(
   "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==",
   "base64",
 );

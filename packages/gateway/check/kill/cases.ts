@@ -1,131 +1,141 @@
 import type { TaskEvent } from "@deltawire/tasks";
 import { calls, effects, toolNames } from "./agents.ts";
-import { certain, eventName, moments } from "./mortal-store.ts";
-import type { Patience, Plot } from "./person.ts";
+import { writesOfEveryRun, eventName, crashMoments } from "./crashing-store.ts";
+import type { AnswerTiming, Scenario } from "./test-user.ts";
 import type { Kill } from "./restarted-server.ts";
 
 /** One run and how its servers are killed. */
-export interface Case {
-  /** The column that it is counted in; its row is where the server was killed. */
-  how: string;
-  /** For who wants to see it again. */
+export interface KillCase {
+  /** The column of the printed table that counts this case. The row shows where the server was killed. */
+  killMethod: string;
+  /** Unique; shown if the case fails. */
   name: string;
   kills: readonly Kill[];
-  patience: Patience;
-  /** "all answered" unless it says otherwise. */
-  plot?: Plot;
+  answerTiming: AnswerTiming;
+  /** Default: "all answered". */
+  scenario?: Scenario;
 }
 
-/** All that the columns of the table may be. */
-export const ways = [...moments, "again", "canceled", "in a tool", "at random"] as const;
+/** The columns of the printed table. */
+export const killMethods = [
+  ...crashMoments,
+  "again",
+  "canceled",
+  "in a tool",
+  "at random",
+] as const;
 
-/** Around everything that an undisturbed run is certain to write, each time that it does. */
-export function* atBoundaries(log: readonly TaskEvent[]): Generator<Case> {
-  for (const what of certain) {
+/** Kills around every write that each run makes, regardless of timing. `log`: of a run without a kill. */
+export function* atBoundaries(log: readonly TaskEvent[]): Generator<KillCase> {
+  for (const what of writesOfEveryRun) {
     const times = log.filter((event) => eventName(event) === what).length;
-    // What is no event is written once.
+    // What is not an event, such as a blob, is not in the log and is written once.
     for (let nth = 0; nth < Math.max(times, 1); nth += 1)
-      for (const [index, moment] of moments.entries())
+      for (const [index, moment] of crashMoments.entries())
         yield {
-          how: moment,
+          killMethod: moment,
           name: `${what} ${nth}, ${moment}`,
           kills: [{ at: { what, nth }, moment }],
-          patience: patienceOf(nth + index),
+          answerTiming: pickAnswerTiming(nth + index),
         };
   }
 }
 
 /**
- * At writes by their number, the moments in turn, whatever is in them: from the first to those that no run comes to. How
- * events fall into writes differs from run to run, so the last one is known only when it has been passed.
+ * Kills at writes by number, at each moment in turn, from the first write to more than any run makes. The number
+ * of writes differs from run to run, because events are batched differently, so the end is known only afterwards.
  */
-export function* atWrites(step: number, isPast: () => boolean): Generator<Case> {
-  for (let nth = 0; !isPast(); nth += 1) {
+export function* atWrites(step: number, isPastLastWrite: () => boolean): Generator<KillCase> {
+  for (let nth = 0; !isPastLastWrite(); nth += 1) {
     const at = nth * step;
-    const moment = momentOf(nth);
+    const moment = pickMoment(nth);
     yield {
-      how: moment,
+      killMethod: moment,
       name: `write ${at}, ${moment}`,
       kills: [{ at, moment }],
-      patience: patienceOf(nth),
+      answerTiming: pickAnswerTiming(nth),
     };
   }
 }
 
-/** A second time, while the task is taken up again. */
-export function* againAtWrites(step: number, isPast: () => boolean): Generator<Case> {
-  for (let nth = 0; !isPast(); nth += 1) {
+/** Kills twice: at a write by number, and again while the task is resumed. */
+export function* againAtWrites(step: number, isPastLastWrite: () => boolean): Generator<KillCase> {
+  for (let nth = 0; !isPastLastWrite(); nth += 1) {
     const at = 1 + nth * step;
-    const second = { at: at % 9, moment: momentOf(nth) };
+    const second = { at: at % 9, moment: pickMoment(nth) };
     yield {
-      how: "again",
+      killMethod: "again",
       name: `write ${at}, and then write ${second.at}, ${second.moment}`,
-      kills: [{ at, moment: "kept" }, second],
-      patience: patienceOf(nth),
+      kills: [{ at, moment: "stored" }, second],
+      answerTiming: pickAnswerTiming(nth),
     };
   }
 }
 
-/** Around the end of a sub-agent that a person cancels, and around what its parent makes of that. */
-export function* atCancel(): Generator<Case> {
+/** Kills around the end of a sub-agent that a user cancels, and around its parent's reaction. */
+export function* atCancel(): Generator<KillCase> {
   for (const what of ["task.approval.expired", "task.canceled", "task.working"])
-    for (const moment of moments)
+    for (const moment of crashMoments)
       yield {
-        how: "canceled",
-        name: `${what} of a helper that is cancelled, ${moment}`,
+        killMethod: "canceled",
+        name: `${what} of a canceled helper, ${moment}`,
         kills: [{ at: { what, nth: what === "task.working" ? 2 : 0 }, moment }],
-        patience: "at once",
-        plot: "helper canceled",
+        answerTiming: "immediately",
+        scenario: "helper canceled",
       };
 }
 
-/** While a tool is at work, whether it has done it or not. */
-export function* inTools(): Generator<Case> {
+/** Kills while a tool runs, before and after its side effect. */
+export function* inTools(): Generator<KillCase> {
   for (const tool of toolNames.filter((name) => calls[name] > 0))
     for (const counted of [true, false])
       yield {
-        how: "in a tool",
+        killMethod: "in a tool",
         name: `in ${tool} (${effects[tool]}), ${counted ? "done" : "not done"}`,
         kills: [{ tool, counted }],
-        patience: patienceOf(toolNames.indexOf(tool)),
+        answerTiming: pickAnswerTiming(toolNames.indexOf(tool)),
       };
 }
 
-/** Up to four times, whenever; `longestMs` is what an undisturbed run takes. */
-export function* atRandom(seed: number, longestMs: number, isOver: () => boolean): Generator<Case> {
-  const random = randomNumbers(seed);
-  for (let nth = 0; !isOver(); nth += 1) {
+/** Kills up to four times, at random times. `longestMs`: the duration of a run without a kill. */
+export function* atRandom(
+  seed: number,
+  longestMs: number,
+  isTimeUp: () => boolean,
+): Generator<KillCase> {
+  const random = createRandom(seed);
+  for (let nth = 0; !isTimeUp(); nth += 1) {
     const kills = Array.from({ length: 1 + Math.floor(random() * 4) }, () => ({
       afterMs: Math.round(random() * longestMs),
     }));
     yield {
-      how: "at random",
+      killMethod: "at random",
       name: `number ${nth} of seed ${seed}, after ${kills.map(({ afterMs }) => afterMs).join(", ")} ms`,
       kills,
-      patience: patienceOf(nth),
+      answerTiming: pickAnswerTiming(nth),
     };
   }
 }
 
-/** Of many only some: every so-manieth. */
-export function* eachOf(every: number, cases: Iterable<Case>): Generator<Case> {
+/** Yields the first of every `every` cases. */
+export function* everyNth(every: number, cases: Iterable<KillCase>): Generator<KillCase> {
   let nth = 0;
-  for (const one of cases) {
-    if (nth % every === 0) yield one;
+  for (const killCase of cases) {
+    if (nth % every === 0) yield killCase;
     nth += 1;
   }
 }
 
-function momentOf(nth: number): (typeof moments)[number] {
-  return moments[nth % moments.length] ?? "kept";
+function pickMoment(nth: number): (typeof crashMoments)[number] {
+  return crashMoments[nth % crashMoments.length] ?? "stored";
 }
 
-function patienceOf(nth: number): Patience {
-  return nth % 2 === 0 ? "at once" : "when it waits";
+function pickAnswerTiming(nth: number): AnswerTiming {
+  return nth % 2 === 0 ? "immediately" : "when it waits";
 }
 
-/** The same for the same seed: mulberry32. */
-function randomNumbers(seed: number): () => number {
+/** Returns a generator of random numbers, the same for the same seed: mulberry32. */
+function createRandom(seed: number): () => number {
   let state = seed;
   return () => {
     state = (state + 0x6d2b79f5) | 0;

@@ -1,37 +1,37 @@
 /*
- * The world in which tools leave their marks, as a process of its own that no kill of a server reaches:
+ * Records the side effects of tools, in a separate process that survives the kills of servers:
  *
- *   POST   /RUN/TOOL {key}             a tool is at work: counted, by run, tool and idempotency key
- *   GET    /RUN                        what was counted
- *   PUT    /RUN/hold {tool, counted}   the next run of that tool gets no answer, and is counted or not
- *   GET    /RUN/held                   answers when one is held
+ *   POST   /RUN/TOOL {key}             a tool runs: counted by run, tool and idempotency key
+ *   GET    /RUN                        the counts
+ *   PUT    /RUN/hold {tool, counted}   the next run of that tool gets no reply, and is counted or not
+ *   GET    /RUN/held                   replies when a run is held
  */
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { ToolName } from "./agents.ts";
 
-/** How often each tool was at work, by the keys that it was given. */
+/** How often each tool ran, by idempotency key. */
 export type Counts = Record<string, Record<string, number>>;
 
-export interface Hold {
+export interface HeldCall {
   tool: ToolName;
-  /** Whether it has left its mark when the answer is held back. */
+  /** Whether the held run is counted, as if its side effect had happened. */
   counted: boolean;
 }
 
-class World {
+class RunCounters {
   readonly counts: Counts = {};
-  hold: Hold | undefined;
+  hold: HeldCall | undefined;
   readonly held: Promise<void>;
-  #tell: () => void = () => undefined;
+  #resolveHeld: () => void = () => undefined;
 
   constructor() {
-    this.held = new Promise((resolve) => (this.#tell = resolve));
+    this.held = new Promise((resolve) => (this.#resolveHeld = resolve));
   }
 
-  /** False: there will be no answer. */
-  work(tool: string, key: string): boolean {
+  /** Counts a run of a tool, unless it is held without being counted. Returns false if it is held: it gets no reply. */
+  countRun(tool: string, key: string): boolean {
     const isHeld = this.hold?.tool === tool;
     const counted = this.hold?.counted;
     if (isHeld) this.hold = undefined;
@@ -39,12 +39,12 @@ class World {
       const keys = (this.counts[tool] ??= {});
       keys[key] = (keys[key] ?? 0) + 1;
     }
-    if (isHeld) this.#tell();
+    if (isHeld) this.#resolveHeld();
     return !isHeld;
   }
 }
 
-const worlds = new Map<string, World>();
+const countersByRun = new Map<string, RunCounters>();
 
 if (import.meta.main) {
   process.on("disconnect", () => process.exit(0));
@@ -56,18 +56,18 @@ if (import.meta.main) {
 
 async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
   const [, run = "", what = ""] = (request.url ?? "").split("/");
-  const world = worlds.get(run) ?? new World();
-  worlds.set(run, world);
-  const body = await bodyOf(request);
+  const counters = countersByRun.get(run) ?? new RunCounters();
+  countersByRun.set(run, counters);
+  const body = await readBody(request);
   if (request.method === "POST") {
-    if (!world.work(what, (body as { key: string }).key)) return;
-  } else if (request.method === "PUT") world.hold = body as Hold;
-  else if (what === "held") await world.held;
-  response.end(JSON.stringify(world.counts));
+    if (!counters.countRun(what, (body as { key: string }).key)) return;
+  } else if (request.method === "PUT") counters.hold = body as HeldCall;
+  else if (what === "held") await counters.held;
+  response.end(JSON.stringify(counters.counts));
 }
 
-async function bodyOf(request: IncomingMessage): Promise<unknown> {
+async function readBody(request: IncomingMessage): Promise<unknown> {
   let text = "";
-  for await (const piece of request) text += String(piece);
+  for await (const chunk of request) text += String(chunk);
   return text === "" ? undefined : JSON.parse(text);
 }

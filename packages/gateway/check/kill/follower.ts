@@ -1,26 +1,26 @@
 import {
   createTaskStore,
   EventClient,
-  eventsOverFetch,
+  createFetchTransport,
   type StreamEvent,
   type TaskEvent,
-  type TaskStoreClient,
+  type TaskStore,
 } from "@deltawire/tasks";
 
-/** The client that a page would have, on a server that may be down. `onEvent` sees what comes before the client does. */
-export function follower(
-  address: () => string | undefined,
+/** Creates the client of the page for a server that may be down. `onEvent` gets events before the client does. */
+export function createFollower(
+  getServerUrl: () => string | undefined,
   onEvent: (event: TaskEvent | StreamEvent) => void = () => undefined,
-): TaskStoreClient {
+): TaskStore {
   const schedule = (ms: number, run: () => void): (() => void) => {
     const timer = setTimeout(run, ms);
     return () => clearTimeout(timer);
   };
   const client = new EventClient({
     transport(request, handlers) {
-      const base = address();
-      if (base === undefined) throw new Error("the server is down");
-      return eventsOverFetch(globalThis, { base })(request, handlers);
+      const baseUrl = getServerUrl();
+      if (baseUrl === undefined) throw new Error("the server is down");
+      return createFetchTransport(globalThis, { baseUrl })(request, handlers);
     },
     schedule,
     random: Math.random,

@@ -1,40 +1,40 @@
 import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { effects } from "./agents.ts";
-import type { Hold } from "./counter.ts";
-import { ended, type Kit, type Process } from "./kit.ts";
-import type { Death } from "./mortal-store.ts";
-import { epitaph, type FromServer, type Plan } from "./server.ts";
+import type { HeldCall } from "./counter.ts";
+import { killProcess, type KillHarness, type ServerProcess } from "./kill-harness.ts";
+import type { CrashPoint } from "./crashing-store.ts";
+import { crashReportFile, type ServerMessage, type ServerPlan } from "./server.ts";
 
-/** How a server ends: by itself at a write, by us while a tool runs, or by us after a time. */
-export type Kill = Death | Hold | { afterMs: number };
+/** How a server is killed: by itself at a write, while a tool runs, or after a time. */
+export type Kill = CrashPoint | HeldCall | { afterMs: number };
 
-export interface RestartedOptions {
+export interface RestartedServerOptions {
   run: string;
   folder: string;
-  /** The module of its store. */
+  /** A module that exports `openStore`. */
   store: string;
   kills: readonly Kill[];
 }
 
-/** A server that is killed, and started again on the same folder, as often as it is said; the last one lives. */
+/** A server that is killed as planned and restarted on the same folder each time. After the last kill it keeps running. */
 export class RestartedServer {
-  readonly #kit: Kit;
+  readonly #harness: KillHarness;
   readonly #run: string;
   readonly #folder: string;
   readonly #kills: readonly Kill[];
   readonly #store: string;
-  #current: Process | undefined;
-  readonly #gaveUp = new AbortController();
+  #current: ServerProcess | undefined;
+  readonly #abandoned = new AbortController();
   #isStopped = false;
-  /** Where it listens, unless it is down. */
+  /** Its URL, unless it is down. */
   url: string | undefined;
-  /** Where each of them was killed. */
+  /** Where each process was killed: the kind of write, the tool, or "at random". */
   readonly killedAt: string[] = [];
   readonly faults: string[] = [];
 
-  constructor(kit: Kit, { run, folder, store, kills }: RestartedOptions) {
-    this.#kit = kit;
+  constructor(harness: KillHarness, { run, folder, store, kills }: RestartedServerOptions) {
+    this.#harness = harness;
     this.#run = run;
     this.#folder = folder;
     this.#store = store;
@@ -42,61 +42,61 @@ export class RestartedServer {
     void this.#start();
   }
 
-  /** Aborted when it ended otherwise than it should: it is not started again. */
-  get gaveUp(): AbortSignal {
-    return this.#gaveUp.signal;
+  /** Aborted if the server ended unexpectedly. Then it is not restarted. */
+  get abandoned(): AbortSignal {
+    return this.#abandoned.signal;
   }
 
   async stop(): Promise<void> {
     this.#isStopped = true;
-    if (this.#current !== undefined) await ended(this.#current.child);
+    if (this.#current !== undefined) await killProcess(this.#current.child);
   }
 
   async #start(): Promise<void> {
-    const process = await this.#kit.server();
+    const process = await this.#harness.takeServer();
     const { child } = process;
-    if (this.#isStopped) return ended(child);
+    if (this.#isStopped) return killProcess(child);
     this.#current = process;
     const kill = this.#kills[this.killedAt.length];
-    child.once("message", (message: FromServer) => {
+    child.once("message", (message: ServerMessage) => {
       if ("url" in message) this.url = message.url;
     });
     child.once("exit", (code, signal) => {
       this.url = undefined;
-      const said = process.stderr();
-      if (said !== "") this.faults.push(`the server complained: ${said}`);
+      const stderrText = process.stderr();
+      if (stderrText !== "") this.faults.push(`the server wrote to stderr: ${stderrText}`);
       if (this.#isStopped) return;
       if (kill === undefined || signal !== "SIGKILL") {
-        this.faults.push(`the server ended by itself with ${code ?? signal}`);
-        this.#gaveUp.abort();
+        this.faults.push(`the server ended unexpectedly with ${code ?? signal}`);
+        this.#abandoned.abort();
         return;
       }
-      this.killedAt.push(this.#nameOf(kill));
+      this.killedAt.push(this.#describeKill(kill));
       void this.#start();
     });
-    const plan: Plan = {
+    const plan: ServerPlan = {
       run: this.#run,
       folder: this.#folder,
       store: this.#store,
-      counter: this.#kit.counter,
-      upstream: this.#kit.upstream,
-      death: kill !== undefined && "at" in kill ? kill : undefined,
+      counter: this.#harness.counter,
+      upstream: this.#harness.upstream,
+      crashPoint: kill !== undefined && "at" in kill ? kill : undefined,
     };
     child.send(plan);
     if (kill === undefined || "at" in kill) return;
     if ("afterMs" in kill) setTimeout(() => child.kill("SIGKILL"), kill.afterMs);
     else
-      this.#kit.held(this.#run, kill).then(
+      this.#harness.waitUntilHeld(this.#run, kill).then(
         () => child.kill("SIGKILL"),
-        () => undefined, // nobody came to it, and all is over
+        () => undefined, // The run ended before the tool was called.
       );
   }
 
-  #nameOf(kill: Kill): string {
+  #describeKill(kill: Kill): string {
     if ("tool" in kill)
       return `a tool: ${effects[kill.tool]}, ${kill.counted ? "done" : "not done"}`;
     if ("afterMs" in kill) return "at random";
-    const file = join(this.#folder, epitaph);
+    const file = join(this.#folder, crashReportFile);
     const what = readFileSync(file, "utf8");
     rmSync(file);
     return what;

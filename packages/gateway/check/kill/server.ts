@@ -1,68 +1,71 @@
 /*
- * A server to be killed, in a process of its own: a gateway with agents from code, on a store that ends it. Its parent
- * sends it one plan and is told where it listens.
+ * The server that is killed: a gateway in a separate process, with agents defined in code. Its parent sends it one
+ * `ServerPlan` and receives its URL. If the plan has a crash point, the server kills itself when it writes there.
  */
 import { writeFileSync } from "node:fs";
 import { flushCompileCache } from "node:module";
 import { join } from "node:path";
 import type { Store } from "@deltawire/store";
-import { readConfig } from "../../src/config/read.ts";
+import { parseConfig } from "../../src/config/parse-config.ts";
 import { startGateway } from "../../src/gateway.ts";
-import { upstreamToml } from "../../test/running-gateway.ts";
-import { agentsOf } from "./agents.ts";
-import { mortalStore, type Death } from "./mortal-store.ts";
+import { upstreamToml } from "../../test/test-gateway.ts";
+import { createAgents } from "./agents.ts";
+import { createCrashingStore, type CrashPoint } from "./crashing-store.ts";
 
-export interface Plan {
-  /** Names the run to the counter. */
+export interface ServerPlan {
+  /** The name of the run at the counter. */
   run: string;
   folder: string;
   /** A module that exports `openStore`. */
   store: string;
   counter: string;
   upstream: string;
-  death: Death | undefined;
+  crashPoint: CrashPoint | undefined;
 }
 
-export type FromServer = { ready: true } | { url: string };
+export type ServerMessage = { ready: true } | { url: string };
 
-/** What a module of a store exports. */
+/** The exports of a store module. */
 export interface StoreModule {
   openStore(options: { folder: string }): Promise<Store>;
 }
 
-/** In the folder of a run, once its server has ended itself: where. */
-export const epitaph = "killed-at.txt";
+/** A file in the folder of a run, with the kind of write at which the server killed itself. */
+export const crashReportFile = "killed-at.txt";
 
 if (import.meta.main) {
-  const tell = (message: FromServer): void => void process.send?.(message);
+  const sendToParent = (message: ServerMessage): void => void process.send?.(message);
   process.on("disconnect", () => process.exit(0));
-  process.once("message", (plan: Plan) => void serve(plan).then((url) => tell({ url })));
-  // One that is killed would not leave it behind for the next.
+  process.once(
+    "message",
+    (plan: ServerPlan) => void serve(plan).then((url) => sendToParent({ url })),
+  );
+  // A process that is killed later does not write its compile cache, so it is written now.
   flushCompileCache();
-  tell({ ready: true });
+  sendToParent({ ready: true });
 }
 
-async function serve(plan: Plan): Promise<string> {
+async function serve(plan: ServerPlan): Promise<string> {
   const { folder, upstream, counter, run } = plan;
   const toml = `[server]\nport = 0\nlog_level = "warn"\n${upstreamToml("script", upstream)}`;
   const { url } = await startGateway({
-    config: readConfig(toml, { file: "kill.toml", env: {} }),
+    config: parseConfig(toml, { file: "kill.toml", env: {} }),
     env: {},
     dataFolder: folder,
-    store: await mortal(plan),
-    agents: agentsOf(counter, run),
-    logTo: process.stderr,
+    store: await openCrashingStore(plan),
+    agents: createAgents(counter, run),
+    logTarget: process.stderr,
   });
   return url;
 }
 
-async function mortal({ store, folder, death }: Plan): Promise<Store> {
+async function openCrashingStore({ store, folder, crashPoint }: ServerPlan): Promise<Store> {
   const module = (await import(store)) as StoreModule;
-  const opened = await module.openStore({ folder });
-  if (death === undefined) return opened;
-  return mortalStore(opened, death, (what) => {
-    writeFileSync(join(folder, epitaph), what);
+  const wrappedStore = await module.openStore({ folder });
+  if (crashPoint === undefined) return wrappedStore;
+  return createCrashingStore(wrappedStore, crashPoint, (what) => {
+    writeFileSync(join(folder, crashReportFile), what);
     process.kill(process.pid, "SIGKILL");
-    throw new Error("it lives on after kill -9");
+    throw new Error("still running after SIGKILL");
   });
 }

@@ -1,7 +1,7 @@
 import { installClients } from "../../../../test/install-clients.ts";
-import { olderCodex } from "../../../../test/pinned-clients.ts";
+import { olderCodexSets } from "../../../../test/pinned-clients.ts";
 
-/** Before the first test: the older releases are there. */
+/** Installs the older releases of Codex before the first test. */
 export async function setup(): Promise<void> {
-  for (const set of olderCodex) await installClients(set);
+  for (const set of olderCodexSets) await installClients(set);
 }

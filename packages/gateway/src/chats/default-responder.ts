@@ -1,50 +1,53 @@
 import type { ChatSettings } from "@deltawire/tasks/chats";
 import { demoAgent } from "../config/chats.ts";
 import type { Config } from "../config/config.ts";
-import { abilitiesOf } from "../models/abilities.ts";
+import { getModelCapabilities } from "../models/model-capabilities.ts";
 import { looksLikeChatModel } from "../config/known-models.ts";
-import { modelsOf, type Discovered } from "../models/resolve.ts";
+import { getUpstreamModels, type DiscoveredModels } from "../models/resolve-model.ts";
 
-type Answerer = Pick<ChatSettings, "agent" | "model">;
+type Responder = Pick<ChatSettings, "agent" | "model">;
 
-const demo = "demo";
+const demoUpstreamName = "demo";
 
 /**
- * Who answers in a chat that names nobody: what the configuration says, else the first chat model that an upstream lists,
- * else the demo: its agent, whose tools and approvals a new user can try, if there is no other upstream.
+ * Returns the agent or model of chats that name none: the configured one, else the first chat model that an upstream
+ * lists, else a demo model. If the demo is the only upstream, returns its agent instead, so that new users can try tools
+ * and approvals.
  */
-export function defaultResponder(config: Config, discovered: Discovered): Answerer {
-  const answerer = configuredAnswerer(config) ?? listedAnswerer(config, discovered);
-  if (answerer !== undefined) return answerer;
-  if (!config.upstreams.has(demo)) return {};
+export function findDefaultResponder(config: Config, discovered: DiscoveredModels): Responder {
+  const responder = findConfiguredResponder(config) ?? findListedResponder(config, discovered);
+  if (responder !== undefined) return responder;
+  if (!config.upstreams.has(demoUpstreamName)) return {};
   const isOnlyDemo = config.upstreams.size === 1 && config.agents.has(demoAgent);
   return isOnlyDemo ? { agent: demoAgent } : { model: "demo/clean" };
 }
 
-/** The setting of `[chats]`, else the first chat model of `[models]`. */
-export function configuredAnswerer(config: Config): Answerer | undefined {
+/** Returns the agent or model of `[chats]`, else the first chat model of `[models]`. */
+export function findConfiguredResponder(config: Config): Responder | undefined {
   const { agent, model } = config.chats;
   if (agent !== undefined) return { agent };
   if (model !== undefined) return { model };
-  const named = [...config.models.keys()].find((name) => abilitiesOf(name, config).type === "chat");
-  return named === undefined ? undefined : { model: named };
+  const firstChatModel = [...config.models.keys()].find(
+    (name) => getModelCapabilities(name, config).type === "chat",
+  );
+  return firstChatModel === undefined ? undefined : { model: firstChatModel };
 }
 
-/** The one that was found first, as long as it is listed: an upstream that answers late does not take its place. */
-const found = new WeakMap<Config, { readonly upstream: string; readonly id: string }>();
+/** The first chat model found. Used as long as it is listed, so that an upstream that answers later does not replace it. */
+const firstListedModels = new WeakMap<Config, { readonly upstream: string; readonly id: string }>();
 
-function listedAnswerer(config: Config, discovered: Discovered): Answerer | undefined {
-  const before = found.get(config);
-  const its = before && config.upstreams.get(before.upstream);
-  if (before && its && modelsOf(its, discovered).has(before.id))
-    return { model: `${before.upstream}/${before.id}` };
+function findListedResponder(config: Config, discovered: DiscoveredModels): Responder | undefined {
+  const previous = firstListedModels.get(config);
+  const upstreamConfig = previous && config.upstreams.get(previous.upstream);
+  if (previous && upstreamConfig && getUpstreamModels(upstreamConfig, discovered).has(previous.id))
+    return { model: `${previous.upstream}/${previous.id}` };
   for (const upstream of config.upstreams.values()) {
-    if (upstream.name === demo) continue;
-    for (const { id, chats } of modelsOf(upstream, discovered).values()) {
+    if (upstream.name === demoUpstreamName) continue;
+    for (const { id, isChatModel } of getUpstreamModels(upstream, discovered).values()) {
       const name = `${upstream.name}/${id}`;
-      const isChat = abilitiesOf(name, config, discovered).type === "chat";
-      if (isChat && (chats ?? looksLikeChatModel(name))) {
-        found.set(config, { upstream: upstream.name, id });
+      const isChat = getModelCapabilities(name, config, discovered).type === "chat";
+      if (isChat && (isChatModel ?? looksLikeChatModel(name))) {
+        firstListedModels.set(config, { upstream: upstream.name, id });
         return { model: name };
       }
     }

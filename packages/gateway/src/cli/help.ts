@@ -1,132 +1,175 @@
-import { commandNames, options, type CommandName } from "./options.ts";
+import { commandNames, cliOptions, type CommandName } from "./options.ts";
 
 interface CommandHelp {
-  /** What is typed behind the program's name. */
+  /** Command line after the program's name. */
   readonly usage: string;
   /** One line, for the list of commands. */
   readonly summary: string;
   readonly details: string;
-  /** Behind the program's name, each with what it does. */
-  readonly examples: readonly (readonly [typed: string, does: string])[];
+  /** Command lines after the program's name. */
+  readonly examples: readonly (readonly [args: string, description: string])[];
 }
 
-const commands: Readonly<Record<CommandName, CommandHelp>> = {
+/** The last line is short, because the help of `serve` continues it. */
+const defaultUpstreamsText = `Without a configuration file or --upstream, the gateway uses the providers whose API keys are in the environment
+(ZAI_API_KEY, OPENAI_API_KEY, ...); without any key, the built-in demo model answers.`;
+
+const helpByCommand: Readonly<Record<CommandName, CommandHelp>> = {
   serve: {
     usage: "[serve] [FLAG ...]",
-    summary: "serve the page, models, tasks and chats on http://127.0.0.1:4141",
-    details: `Serves until it is stopped: the page at /, models below /v1, tasks below /api/tasks, chats below /api/chats.
+    summary: "serve the page and the APIs on http://127.0.0.1:4141 (default command)",
+    details: `Runs the gateway until it is stopped. It serves the page at /, models under /v1, tasks under /api/tasks and chats
+under /api/chats.
 
-Without a file and an upstream, keys in the environment (ZAI_API_KEY, OPENAI_API_KEY, ...) make ready upstreams;
-without any of them the built-in demo model answers. DELTAWIRE_TOKEN, where there is no file, is the token that
-clients must send; it is needed to listen beyond loopback.`,
+${defaultUpstreamsText} Without a configuration file,
+set DELTAWIRE_TOKEN to the token that clients must send; listening on an address other than loopback requires a token.`,
     examples: [
-      ["", "serve what deltawire.toml or the environment configures"],
+      ["", "use deltawire.toml, or keys in the environment"],
       ["--upstream http://127.0.0.1:8000/v1 --port 4242", "one upstream, on another port"],
       ["--data ./second --port 4242", "a second gateway, with its own data and port"],
     ],
   },
   codex: {
-    usage: "[FLAG ...] codex [ARGUMENT OF CODEX ...]",
-    summary: "run the installed Codex against this gateway; its files stay as they are",
-    details: `Runs the installed Codex against the gateway that is running, or one of its own for as long as Codex runs.
-Flags of the gateway stand before the word codex; everything behind it goes to Codex. codex help is Codex's own help.`,
+    usage: "[FLAG ...] codex [CODEX ARGUMENT ...]",
+    summary: "run the installed Codex through this gateway, without changing any file",
+    details: `Runs the installed Codex against the running gateway. If none is running, starts one for as long as Codex runs.
+Put flags of the gateway before the word codex; everything after it is passed to Codex.`,
     examples: [
-      ["codex", "Codex with the first model of the gateway"],
+      ["codex", "run Codex with the first model of the gateway"],
       [
         "--port 4242 codex exec -m zai/glm-4.6 'say hello'",
-        "one turn, with the gateway on port 4242",
+        "run one turn, with the gateway on port 4242",
       ],
     ],
   },
   migrate: {
     usage: "migrate [FILE] [FLAG ...]",
-    summary: 'move wire_api = "chat" providers of a Codex configuration to this gateway',
-    details: `Shows the changes to FILE (Codex's config.toml; by default the user's) and to deltawire.toml: addresses, the names of
-key variables, headers, timeouts and retries become upstreams of the gateway, and Codex is pointed at it. With --write
-the changes are written, and the old config.toml is copied beside the new one. Keys are never copied.`,
+    summary: 'move wire_api = "chat" providers from a Codex configuration to this gateway',
+    details: `Shows how FILE (default: your Codex config.toml) and deltawire.toml would change: providers with wire_api = "chat"
+become upstreams of the gateway, with their URLs, key variables, headers, timeouts and retries, and Codex uses the
+gateway instead. --write applies the changes and saves a backup of config.toml. Keys are never copied.`,
     examples: [
-      ["migrate", "show what would change"],
-      ["migrate --write", "change it"],
+      ["migrate", "show the changes"],
+      ["migrate --write", "apply the changes"],
     ],
   },
   models: {
     usage: "models [FLAG ...]",
     summary: "list the model names that clients can use",
     details:
-      "Lists the models of the gateway that is running, or asks the configured upstreams. Names each upstream that did not\nanswer, and why.",
+      "Lists the models of the running gateway or, if none is running, of the configured upstreams. Reports each upstream whose\nmodels could not be listed, with the reason.",
     examples: [
-      ["models", "a table: name, short name, context window"],
-      ["models --upstream http://127.0.0.1:8000/v1", "what a server offers"],
+      ["models", "print name, short name and context window"],
+      ["models --upstream http://127.0.0.1:8000/v1", "list the models of one server"],
     ],
   },
   lessons: {
     usage: "lessons [FLAG ...]",
-    summary: "show what the running gateway has learned from upstreams' refusals",
+    summary: "show what the running gateway has learned from rejected requests",
     details:
-      "Shows, or forgets, the changes that the running gateway makes to requests after an upstream refused some.",
+      "Shows or deletes the lessons of the running gateway: the changes that it makes to requests because an upstream rejected\nearlier ones. Gateways that use the same database share their lessons.",
     examples: [
-      ["lessons", "a list, with the upstream's words"],
-      ["lessons --reset", "forget them"],
+      ["lessons", "list them, with the upstream's error messages"],
+      ["lessons --reset", "delete them"],
+    ],
+  },
+  keys: {
+    usage: "keys create NAME | keys list | keys revoke NAME | keys remove NAME [FLAG ...]",
+    summary: "create, list and revoke access keys, each with its own chats, tasks and limits",
+    details: `Clients send an access key as their token. The store has only its hash: create prints the key once, on standard output.
+As soon as there are keys, requests need a key or a configured token.
+
+A request above a limit is answered with 429 until the minute, day or month (UTC) ends. A key with a budget
+(--cost-per-...) can only use models with a price in [models].
+
+revoke disables a key, ends its streams and cancels its tasks within 4 s in all gateways, as does its expiry; remove
+deletes a revoked key from the list. Data stays with the owner, for later keys of this owner. Keys can also be given by
+id. Works with and without a running gateway; for that of someone else, set DELTAWIRE_TOKEN to a key with scope admin.`,
+    examples: [
+      ["keys create phone", "a key with its own chats and tasks"],
+      ["keys create ci --scopes models --expires 30d --requests-per-minute 60", "for a script"],
+      ["keys create laptop --owner phone", "another key for the same chats and tasks"],
+      ["keys revoke phone", "revoke a key"],
+    ],
+  },
+  store: {
+    usage: "store copy FROM TO | store check [STORE] [FLAG ...]",
+    summary: "copy chats and tasks to another store, or check a store",
+    details: `A store is a SQLite file, a PostgreSQL URL (postgres://user:password@host:5432/database), or env:NAME for a URL
+in an environment variable. The store in the configuration (the same URL and schema) is used with its bucket, s3_url;
+for a store of another configuration, name that file with --config.
+
+copy copies everything to an empty store and verifies the copy. First stop all gateways that use either store. If the
+copy is interrupted, run the same command again: it continues. The source is not changed.
+check reads everything and reports missing events and blobs, and unreadable data. Without STORE, it checks the one
+that a gateway with the same --config and --data uses.`,
+    examples: [
+      ["store copy deltawire.db env:DATABASE_URL", "move from SQLite to PostgreSQL"],
+      ["store copy env:DATABASE_URL backup.db", "move back to SQLite"],
+      ["store check", "check the configured store"],
     ],
   },
 };
 
-/** The help of one command, or of all of them. `program` is how its user calls it. */
-export function helpText(command: CommandName | undefined, program: string): string {
-  return command === undefined ? overview(program) : helpOf(command, program);
+/** Returns the help of one command, or the overview. `program` is the command that runs this program. */
+export function formatHelp(command: CommandName | undefined, program: string): string {
+  return command === undefined ? formatOverview(program) : formatCommandHelp(command, program);
 }
 
-function overview(program: string): string {
+function formatOverview(program: string): string {
   const list = commandNames.map((name): [string, string] => [
     name === "serve" ? "[serve]" : name,
-    commands[name].summary,
+    helpByCommand[name].summary,
   ]);
-  return `Deltawire: any Responses or Chat client on any Chat or Responses upstream.
+  return `Deltawire connects any Chat Completions or Responses client to any Chat Completions or Responses upstream.
 
 Usage: ${program} [COMMAND] [FLAG ...]
 
 Commands:
-${table(list)}
-${program} COMMAND --help shows the usage, flags and examples of one.
+${formatTable(list)}
+${program} COMMAND --help shows the usage, flags and examples of a command.
 
 Flags:
-${table(flagsOf(undefined))}
-Without a file and an upstream, keys in the environment (ZAI_API_KEY, OPENAI_API_KEY, ...) make ready upstreams;
-without any of them the built-in demo model answers.
+${formatTable(listFlags(undefined))}
+${defaultUpstreamsText}
 `;
 }
 
-function helpOf(name: CommandName, program: string): string {
-  const { usage, details, examples } = commands[name];
-  const typed = examples.map(([words, does]): [string, string] => [
-    [program, words].join(" ").replace(/(?: --)? *$/, ""),
-    does,
+function formatCommandHelp(name: CommandName, program: string): string {
+  const { usage, details, examples } = helpByCommand[name];
+  const exampleLines = examples.map(([args, description]): [string, string] => [
+    [program, args].join(" ").replace(/(?: --)? *$/, ""),
+    description,
   ]);
   return `Usage: ${program} ${usage}
 
 ${details}
 
 Flags:
-${table(flagsOf(name))}
+${formatTable(listFlags(name))}
 Examples:
-${typed.map(([line, does]) => `  ${line}\n      ${does}\n`).join("")}`;
+${exampleLines.map(([line, description]) => `  ${line}\n      ${description}\n`).join("")}`;
 }
 
-function flagsOf(command: CommandName | undefined): [string, string][] {
-  return Object.entries(options).flatMap(([name, option]) => {
+function listFlags(command: CommandName | undefined): [string, string][] {
+  return Object.entries(cliOptions).flatMap(([name, option]) => {
     if (!("description" in option)) return [];
-    const isTaken =
+    const isSupported =
       command === undefined ||
       !("commands" in option) ||
-      option.commands.some((taking) => taking === command);
-    if (!isTaken) return [];
+      option.commands.some((supported) => supported === command);
+    if (!isSupported) return [];
     const short = "short" in option ? `-${option.short}, ` : "";
     const value = "value" in option ? ` ${option.value}` : "";
-    return [[`${short}--${name}${value}`, option.description]];
+    const onlyCommand =
+      command === undefined && "commands" in option && option.commands.length === 1
+        ? `${option.commands[0]}: `
+        : "";
+    return [[`${short}--${name}${value}`, `${onlyCommand}${option.description}`]];
   });
 }
 
-function table(rows: readonly (readonly [string, string])[]): string {
+function formatTable(rows: readonly (readonly [string, string])[]): string {
   const width = Math.max(...rows.map(([left]) => left.length));
   return rows.map(([left, right]) => `  ${left.padEnd(width)}  ${right}\n`).join("");
 }

@@ -1,91 +1,160 @@
-/** The commands, in the order of the help. */
-export const commandNames = ["serve", "codex", "migrate", "models", "lessons"] as const;
+/** In the order in which the help lists them. */
+export const commandNames = [
+  "serve",
+  "codex",
+  "migrate",
+  "models",
+  "lessons",
+  "keys",
+  "store",
+] as const;
 
 export type CommandName = (typeof commandNames)[number];
 
 /*
- * The flags, as data: command lines are read by this table, and the help of every command is printed from it. A flag
- * without `commands` is taken by all of them; one without `description` is another spelling.
+ * Command lines are parsed with the flags of this table, and the help is generated from it. A flag without `commands` is
+ * accepted by all commands. A flag without `description` is an alias that the help does not list.
  */
-const gateway = ["serve", "codex", "models", "lessons"] as const;
-const upstream = ["serve", "codex", "models"] as const;
+const gatewayCommands = ["serve", "codex", "models", "lessons"] as const;
+const hostCommands = [...gatewayCommands, "keys"] as const;
+const configCommands = [...hostCommands, "migrate", "store"] as const;
+const portCommands = [...hostCommands, "migrate"] as const;
+const upstreamCommands = ["serve", "codex", "models"] as const;
 
-export const options = {
+export const cliOptions = {
   config: {
     type: "string",
     short: "c",
     value: "FILE",
     example: "deltawire.toml",
-    commands: commandNames,
-    description: "a configuration; otherwise ./deltawire.toml, then the user's",
+    commands: configCommands,
+    description:
+      "configuration file (default: ./deltawire.toml, else the one in the user's config folder)",
   },
   upstream: {
     type: "string",
     value: "URL",
     example: "http://127.0.0.1:8000/v1",
-    commands: upstream,
-    description: "an upstream, without a file",
+    commands: upstreamCommands,
+    description: "base URL of an upstream, in addition to those of the configuration file",
   },
   "api-key-env": {
     type: "string",
     value: "NAME",
     example: "ZAI_API_KEY",
-    commands: upstream,
-    description: "the environment variable that holds its key",
+    commands: upstreamCommands,
+    description: "environment variable that contains the API key of --upstream",
   },
   speaks: {
     type: "string",
     value: "chat|responses",
     example: "chat",
-    commands: upstream,
-    description: "which wire it speaks (chat)",
+    commands: upstreamCommands,
+    description: "API that --upstream implements, or auto (default: chat)",
   },
   profile: {
     type: "string",
     value: "NAME",
     example: "glm",
-    commands: upstream,
-    description: "how it differs: glm, deepseek, kimi, vllm, ... (generic)",
+    commands: upstreamCommands,
+    description:
+      "provider profile of --upstream: glm, deepseek, kimi, vllm, ... (default: generic)",
   },
   host: {
     type: "string",
     value: "HOST",
     example: "127.0.0.1",
-    commands: gateway,
-    description: "the address that the gateway listens on (127.0.0.1)",
+    commands: hostCommands,
+    description: "address that the gateway listens on (default: 127.0.0.1)",
   },
   port: {
     type: "string",
     short: "p",
     value: "N",
     example: "4141",
-    commands: commandNames,
-    description: "the port that the gateway listens on (4141)",
+    commands: portCommands,
+    description: "port that the gateway listens on (default: 4141)",
   },
   data: {
     type: "string",
     value: "FOLDER",
     example: "./second",
-    commands: ["serve", "codex"],
-    description:
-      "where chats, tasks and the sealing key are stored; a second gateway needs its own",
+    commands: [...hostCommands, "store"],
+    description: "folder for chats, tasks and the sealing key; each gateway needs its own",
   },
   write: {
     type: "boolean",
     commands: ["migrate"],
-    description: "write the changes; without it they are only shown",
+    description: "apply the changes instead of only showing them",
   },
   reset: {
     type: "boolean",
     commands: ["lessons"],
-    description: "forget what was learned",
+    description: "delete all lessons",
+  },
+  schema: {
+    type: "string",
+    value: "NAME",
+    example: "deltawire",
+    commands: ["store"],
+    description: "schema of the PostgreSQL database (default: deltawire)",
+  },
+  owner: {
+    type: "string",
+    value: "NAME",
+    example: "alice",
+    commands: ["keys"],
+    description: "whose chats, tasks and files the key can access (default: the name of the key)",
+  },
+  scopes: {
+    type: "string",
+    value: "LIST",
+    example: "models,tasks",
+    commands: ["keys"],
+    description: "one or more of models,tasks,chats,admin (default: models,tasks,chats)",
+  },
+  expires: {
+    type: "string",
+    value: "TIME",
+    example: "30d",
+    commands: ["keys"],
+    description:
+      "when the key expires: 12h (hours), 30d (days), 8w (weeks) or a date (default: never)",
+  },
+  "requests-per-minute": {
+    type: "string",
+    value: "N",
+    example: "60",
+    commands: ["keys"],
+    description: "limit of requests that use models",
+  },
+  "tokens-per-day": {
+    type: "string",
+    value: "N",
+    example: "1000000",
+    commands: ["keys"],
+    description: "limit of tokens",
+  },
+  "cost-per-day": {
+    type: "string",
+    value: "N",
+    example: "5",
+    commands: ["keys"],
+    description: "budget, in the currency of the prices in [models]",
+  },
+  "cost-per-month": {
+    type: "string",
+    value: "N",
+    example: "50",
+    commands: ["keys"],
+    description: "budget, in the currency of the prices in [models]",
   },
   json: {
     type: "boolean",
-    commands: ["serve", "migrate", "models", "lessons"],
-    description: "output for programs",
+    commands: ["serve", "migrate", "models", "lessons", "keys", "store"],
+    description: "print JSON",
   },
-  help: { type: "boolean", short: "h", description: "this help" },
-  version: { type: "boolean", short: "V", description: "the version; -v is the same" },
+  help: { type: "boolean", short: "h", description: "show this help" },
+  version: { type: "boolean", short: "V", description: "print the version; also -v" },
   v: { type: "boolean", short: "v" },
 } as const;

@@ -1,37 +1,37 @@
 import { posix, win32 } from "node:path";
-import { variableValue, type Environment } from "../config/secret.ts";
+import { getVariable, type EnvironmentVariables } from "../config/secret.ts";
 import { findProgram } from "../find-program.ts";
 
-export type FoundCodex =
+export type CodexLookup =
   | { readonly file: string; readonly args: readonly string[] }
   | { readonly problem: string };
 
-/** The installed Codex: `$DELTAWIRE_CODEX`, a path or a name, else `codex`. */
+/** Finds the installed Codex: the program that `$DELTAWIRE_CODEX` names, by path or name, else `codex`. */
 export function findCodex(
-  env: Environment,
+  env: EnvironmentVariables,
   platform: NodeJS.Platform,
-  canRun?: (file: string) => boolean,
-): FoundCodex {
+  isExecutable?: (file: string) => boolean,
+): CodexLookup {
   const path = platform === "win32" ? win32 : posix;
-  const wanted = variableValue("DELTAWIRE_CODEX", env);
-  // Beside codex.cmd npm puts a `codex` for shells that Windows cannot start.
-  const file = findProgram(wanted ?? "codex", {
+  const requestedProgram = getVariable("DELTAWIRE_CODEX", env);
+  // Extensions are required on Windows: it cannot start the shell script `codex` that npm installs next to codex.cmd.
+  const file = findProgram(requestedProgram ?? "codex", {
     env,
     platform,
-    endings: [".exe", ".cmd"],
-    ...(canRun === undefined ? {} : { canRun }),
+    extensions: [".exe", ".cmd"],
+    ...(isExecutable === undefined ? {} : { isExecutable }),
   });
-  if (file !== undefined) return started(file, path);
+  if (file !== undefined) return toLaunchCommand(file, path);
   return {
     problem:
-      wanted === undefined
+      requestedProgram === undefined
         ? "Codex is not installed, or not on the PATH. Install it with: npm install -g @openai/codex"
-        : `DELTAWIRE_CODEX: there is no program ${wanted}`,
+        : `DELTAWIRE_CODEX: program not found: ${requestedProgram}`,
   };
 }
 
-/** Node starts neither scripts nor npm's `.cmd` files by themselves; what npm's file would start lies beside it. */
-function started(file: string, path: typeof posix): FoundCodex {
+/** Node cannot spawn scripts or npm's `.cmd` files, so it runs the script, or the one that the `.cmd` file would start. */
+function toLaunchCommand(file: string, path: typeof posix): CodexLookup {
   if (isScript(file)) return { file: process.execPath, args: [file] };
   if (!/\.cmd$/i.test(file)) return { file, args: [] };
   const script = path.join(

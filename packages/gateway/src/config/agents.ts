@@ -1,146 +1,154 @@
-import { textBeside, type Beside } from "./beside.ts";
+import { readReferencedFile, type ConfigFileContext } from "./referenced-files.ts";
 import type { AgentConfig, AgentLimits } from "./config.ts";
-import { decodeSection, tableOf } from "./decode.ts";
-import type { Reading, Table } from "./decode-value.ts";
+import { decodeSection, expectTable } from "./decode-section.ts";
+import type { DecodeContext, TomlTable } from "./decode-value.ts";
 import type { KeyPath } from "./toml-positions.ts";
-import { checkModel, checkThatItChats, type NamedModels } from "./named-model.ts";
+import { checkModelName, checkIsChatModel, type KnownModelNames } from "./check-model-name.ts";
 import { didYouMean } from "@deltawire/tasks";
-import { usableOptions } from "./options.ts";
-import type { Decoded } from "./settings.ts";
-import { toolGroupsOf, type KnownGroups } from "./tool-groups.ts";
+import { checkModelOptions } from "./model-options.ts";
+import type { DecodedSection } from "./setting-definitions.ts";
+import { checkToolGroups, type KnownToolGroups } from "./tool-groups.ts";
 
-/** What an agent may name. */
-export interface Known extends Omit<NamedModels, "agents" | "insteadOf">, KnownGroups {
-  readonly beside: Beside;
+/** The names and files that an agent can refer to. */
+export interface AgentReferences
+  extends Omit<KnownModelNames, "agents" | "suggestInstead">, KnownToolGroups {
+  readonly fileContext: ConfigFileContext;
 }
 
-/** `[agents.*]`. */
-export function readAgents(
+/** Decodes `[agents.*]`. */
+export function decodeAgents(
   table: unknown,
-  known: Known,
-  reading: Reading,
+  known: AgentReferences,
+  context: DecodeContext,
 ): Map<string, AgentConfig> {
-  const named = tableOf(table, ["agents"], reading.problems);
+  const tables = expectTable(table, ["agents"], context.problems);
   const agents = new Map<string, AgentConfig>();
-  for (const [name, given] of Object.entries(named)) {
-    const agent = readAgent(name, given, named, known, reading);
+  for (const [name, values] of Object.entries(tables)) {
+    const agent = decodeAgent(name, values, tables, known, context);
     if (agent !== undefined) agents.set(name, agent);
   }
   return agents;
 }
 
-function readAgent(
+function decodeAgent(
   name: string,
   table: unknown,
-  named: Table,
-  known: Known,
-  reading: Reading,
+  tables: TomlTable,
+  known: AgentReferences,
+  context: DecodeContext,
 ): AgentConfig | undefined {
   const path = ["agents", name];
-  checkName(name, path, known, reading);
-  const given = decodeSection("agents.*", table, path, reading);
-  const { model } = given;
+  checkAgentName(name, path, known, context);
+  const values = decodeSection("agents.*", table, path, context);
+  const { model } = values;
   if (model !== undefined) {
-    const place = [...path, "model"];
-    const insteadOf = (agent: string) =>
+    const location = [...path, "model"];
+    const suggestInstead = (agent: string) =>
       agent === name
         ? 'write "upstream/model"'
-        : `to let it be asked for help write agents = ["${agent}"]`;
-    checkModel(model, place, { ...known, agents: named, insteadOf }, reading);
-    checkThatItChats(model, place, known, reading);
-    if (given.max_cost !== undefined && known.models.get(model)?.price === undefined)
-      reading.problems.error(
+        : `to call it as a sub-agent, write agents = ["${agent}"]`;
+    checkModelName(model, location, { ...known, agents: tables, suggestInstead }, context);
+    checkIsChatModel(model, location, known, context);
+    if (values.max_cost !== undefined && known.models.get(model)?.price === undefined)
+      context.problems.error(
         [...path, "max_cost"],
-        "cannot be kept, for the model has no price; name it in [models] with price_input and price_output",
+        "the model has no price; add it to [models] with price_input and price_output",
       );
   }
-  const instructions = instructionsOf(given, path, known.beside, reading);
-  const groups = toolGroupsOf(given.tool_groups, [...path, "tool_groups"], known, reading);
-  const agents = helpersOf(name, given, named, reading);
+  const instructions = decodeInstructions(values, path, known.fileContext, context);
+  const groups = checkToolGroups(values.tool_groups, [...path, "tool_groups"], known, context);
+  const agents = resolveSubAgents(name, values, tables, context);
   if (model === undefined) return undefined;
   return {
     name,
     model,
-    description: given.description ?? "",
+    description: values.description ?? "",
     instructions,
     toolGroups: [
       ...groups.filter((group) => group !== "agents"),
       ...(agents.length === 0 ? [] : ["agents"]),
     ],
     agents,
-    limits: limitsOf(given),
-    atLimit: given.at_limit,
-    reasoning: given.reasoning,
-    effort: given.effort,
-    contextWindow: given.context_window,
-    approvalSeconds: given.approval_seconds,
-    options: usableOptions(given.options, [...path, "options"], reading),
+    limits: toAgentLimits(values),
+    atLimit: values.at_limit,
+    reasoning: values.reasoning,
+    effort: values.effort,
+    contextWindow: values.context_window,
+    approvalSeconds: values.approval_seconds,
+    options: checkModelOptions(values.options, [...path, "options"], context),
   };
 }
 
-function checkName(name: string, path: KeyPath, known: Known, { problems }: Reading): void {
+function checkAgentName(
+  name: string,
+  path: KeyPath,
+  known: AgentReferences,
+  { problems }: DecodeContext,
+): void {
   if (!/^[A-Za-z][\w-]{0,63}$/.test(name))
     problems.error(
       path,
-      "is no name for an agent; begin with a letter and use letters, digits, - and _ only, 64 at most",
+      "invalid agent name; start with a letter and use only letters, digits, - and _, at most 64 characters",
     );
   if (known.models.has(name))
-    problems.error(path, "is a name of [models] too, and clients ask for both; rename one of them");
-  const [upstream] = [...known.upstreams].find(([, one]) => one?.models?.includes(name)) ?? [];
+    problems.error(path, "is also a name in [models]; rename one of them");
+  const [upstream] =
+    [...known.upstreams].find(([, config]) => config?.models?.includes(name)) ?? [];
   if (upstream !== undefined)
     problems.warn(
       path,
-      `is the name of a model of ${upstream} too, which clients now have to call ${upstream}/${name}`,
+      `is also a model of ${upstream}, which clients must now request as ${upstream}/${name}`,
     );
 }
 
-function instructionsOf(
-  { instructions, instructions_file: file }: Decoded<"agents.*">,
+function decodeInstructions(
+  { instructions, instructions_file: file }: DecodedSection<"agents.*">,
   path: KeyPath,
-  beside: Beside,
-  reading: Reading,
+  fileContext: ConfigFileContext,
+  context: DecodeContext,
 ): string {
   if (file === undefined) return instructions ?? "";
-  const place = [...path, "instructions_file"];
+  const location = [...path, "instructions_file"];
   if (instructions !== undefined)
-    reading.problems.error(place, "is there beside instructions; keep one of the two");
-  return textBeside(beside, file, place, reading) ?? "";
+    context.problems.error(location, "cannot be combined with instructions; remove one of them");
+  return readReferencedFile(fileContext, file, location, context) ?? "";
 }
 
-/** Who says that it may ask, but not whom, may ask all. */
-function helpersOf(
+/** An agent with the tool group `agents` but no `agents` setting may call all other agents. */
+function resolveSubAgents(
   name: string,
-  { agents, tool_groups: groups }: Decoded<"agents.*">,
-  named: Table,
-  { problems }: Reading,
+  { agents, tool_groups: groups }: DecodedSection<"agents.*">,
+  tables: TomlTable,
+  { problems }: DecodeContext,
 ): string[] {
-  const others = Object.keys(named).filter((other) => other !== name);
+  const otherAgents = Object.keys(tables).filter((other) => other !== name);
   const path = ["agents", name, "agents"];
   if (agents === undefined) {
-    const group = groups.indexOf("agents");
-    if (group !== -1 && others.length === 0)
+    const groupIndex = groups.indexOf("agents");
+    if (groupIndex !== -1 && otherAgents.length === 0)
       problems.warn(
-        ["agents", name, "tool_groups", group],
-        "lets it ask other agents, and there are none",
+        ["agents", name, "tool_groups", groupIndex],
+        "there are no other agents to call",
       );
-    return group === -1 ? [] : others;
+    return groupIndex === -1 ? [] : otherAgents;
   }
   agents.forEach((agent, index) => {
-    const place = [...path, index];
-    if (agent === name) problems.error(place, "is the agent itself; take it out");
-    else if (!others.includes(agent)) {
-      const near = didYouMean(agent, others) || ` known are ${others.join(", ") || "none"}`;
-      problems.error(place, `there is no agent ${JSON.stringify(agent)};${near}`);
+    const location = [...path, index];
+    if (agent === name) problems.error(location, "an agent cannot call itself; remove it");
+    else if (!otherAgents.includes(agent)) {
+      const suggestion =
+        didYouMean(agent, otherAgents) || `; known agents: ${otherAgents.join(", ") || "none"}`;
+      problems.error(location, `unknown agent ${JSON.stringify(agent)}${suggestion}`);
     }
   });
   return [...new Set(agents)];
 }
 
-function limitsOf(given: Decoded<"agents.*">): AgentLimits {
-  const { max_tokens: tokens, max_cost: cost, max_seconds: seconds } = given;
+function toAgentLimits(values: DecodedSection<"agents.*">): AgentLimits {
+  const { max_tokens: tokens, max_cost: cost, max_seconds: seconds } = values;
   return {
-    rounds: given.max_rounds,
-    depth: given.max_depth,
+    rounds: values.max_rounds,
+    depth: values.max_depth,
     ...(tokens === undefined ? {} : { tokens }),
     ...(cost === undefined ? {} : { cost }),
     ...(seconds === undefined ? {} : { seconds }),

@@ -1,35 +1,35 @@
-import { bare, isLoopback, isUnspecified, portOf } from "./addresses.ts";
+import { normalizeHost, isLoopback, isUnspecified, getEffectivePort } from "./host-addresses.ts";
 import type { ServerConfig } from "./config.ts";
 
-export type BaseUrl = { readonly url: string } | { readonly fault: string };
+export type BaseUrlResult = { readonly url: string } | { readonly error: string };
 
-/** The address of an upstream as it is used, or what is wrong with it. It is not repeated: it may hold a password. */
-export function checkBaseUrl(text: string): BaseUrl {
+/** Returns the normalized base URL of an upstream, or why it is invalid. Never quotes the URL, which may contain a password. */
+export function parseBaseUrl(text: string): BaseUrlResult {
   const trimmed = text.trim();
-  if (!URL.canParse(trimmed)) return { fault: "is no address; write https://HOST/PATH" };
+  if (!URL.canParse(trimmed)) return { error: "must be a URL such as https://HOST/PATH" };
   const url = new URL(trimmed);
   if (url.protocol !== "https:" && url.protocol !== "http:")
-    return { fault: "is no web address; write https://HOST/PATH, or http:// for a local server" };
+    return { error: "must start with https://, or with http:// for a local server" };
   if (url.username !== "" || url.password !== "")
-    return { fault: "has a user or password in it; take it out and set api_key" };
+    return { error: "must not contain a user name or password; set api_key instead" };
   if (url.search !== "" || trimmed.includes("?"))
-    return { fault: 'has a query in it; take it out and set query = { name = "…" }' };
+    return { error: 'must not contain a query; set query = { name = "…" } instead' };
   if (url.hash !== "" || trimmed.includes("#"))
-    return { fault: "has a # in it; take it and what follows out" };
+    return { error: "must not contain a fragment (#…)" };
   const path = url.pathname.replace(/\/+$/, "");
   const ending = /\/(?:chat\/completions|responses|models)$/.exec(path)?.[0];
-  if (ending !== undefined) return { fault: `ends in ${ending}; take that out, it is added` };
+  if (ending !== undefined) return { error: `must not end in ${ending}, which the gateway adds` };
   return { url: url.origin + path };
 }
 
-/** Whether requests to it would come back to this gateway, in whatever spelling. Of a free port it cannot be known. */
+/** True if requests to the URL would come back to this gateway. Always false for port 0: the actual port is not known yet. */
 export function pointsAtGateway(
   baseUrl: string,
   server: Pick<ServerConfig, "host" | "port" | "allowedHosts">,
 ): boolean {
   const url = new URL(baseUrl);
-  if (portOf(url) !== server.port) return false;
-  const host = bare(url.hostname);
-  const names = [bare(server.host), ...server.allowedHosts];
+  if (getEffectivePort(url) !== server.port) return false;
+  const host = normalizeHost(url.hostname);
+  const names = [normalizeHost(server.host), ...server.allowedHosts];
   return isLoopback(host) || isUnspecified(host) || names.includes(host);
 }

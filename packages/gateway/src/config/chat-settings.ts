@@ -1,145 +1,151 @@
-import { usualLimits } from "@deltawire/agent";
+import { defaultLimits } from "@deltawire/agent";
 import type { Setting } from "./setting.ts";
+import { formerResultPolicies } from "./task-settings.ts";
 
-/** The settings of chats, and of the skills that they can have. */
-export const chatSettings = [
+/** The settings of chats and skills. */
+export const chatSettingDefinitions = [
   {
     path: "chats.model",
     type: "string",
-    otherwise:
+    defaultDescription:
       "first chat model of [models], else the first that an upstream lists, else the demo agent",
-    description: "The model of chats that name none, by a name that clients could use.",
+    description: "The default model, by a name that clients can use.",
   },
   {
     path: "chats.agent",
     type: "string",
-    otherwise: "none",
-    description: "The agent that answers in chats that name none, instead of a model.",
+    defaultDescription: "none",
+    description: "The default agent, instead of a model.",
   },
   {
     path: "chats.instructions",
     type: "string",
-    otherwise: "none",
-    description: "What a model is told before every chat, for the system prompt.",
+    defaultDescription: "none",
+    description: "Added to the system prompt of every chat.",
   },
   {
     path: "chats.tool_groups",
     type: "list of strings",
     default: [],
-    description:
-      "The tools of chats that name none: files, shell, web, time, agents, and names of [mcp].",
+    description: "The default tool groups: files, shell, web, time, agents, and names of [mcp].",
   },
   {
     path: "chats.turns",
     type: "integer",
     default: 20,
-    least: 0,
-    most: 10_000,
-    description: "How many of the latest turns of a chat the model is told; 0 is all.",
+    min: 0,
+    max: 10_000,
+    description: "How many of the latest turns are sent to the model; 0 sends all.",
   },
   {
-    path: "chats.rounds",
+    path: "chats.max_rounds",
+    formerName: "rounds",
     type: "integer",
-    default: usualLimits.rounds,
-    least: 1,
-    most: 10_000,
+    default: defaultLimits.rounds,
+    min: 1,
+    max: 10_000,
     description:
-      "How many rounds of tool calls an answer may have, unless the chat sets another limit. After them the model answers without tools.",
+      "The default limit of tool-call rounds in an answer. At the limit, the model answers without tools.",
   },
   {
     path: "chats.retry_seconds",
     type: "number",
     default: 30,
-    least: 0,
-    most: 86_400,
+    min: 0,
+    max: 86_400,
     description:
-      "How long a model that cannot be reached, or has no time, is asked again before an answer fails; 0 is not at all.",
+      "How long requests to an unreachable or overloaded model are retried before an answer fails; 0 disables retries.",
   },
   {
-    path: "chats.seconds",
+    path: "chats.max_seconds",
+    formerName: "seconds",
     type: "number",
     default: 604_800,
-    least: 1,
+    min: 1,
     description:
-      "How long an answer may take, with the time in which it waits for people, unless the chat sets another limit. Then it ends with an error (`timeout`); what it has said stays.",
+      "The default time limit of an answer, including waits for approval. At the limit, the answer ends with the error `timeout` and keeps its text so far.",
   },
   {
-    path: "chats.results",
-    type: "word",
+    path: "chats.result_approval",
+    formerName: "results",
+    type: "enum",
     default: "never",
-    words: ["never", "on error", "always"],
+    values: ["never", "on_error", "always"],
+    formerValues: formerResultPolicies,
     description:
-      "When a person is asked before the model gets a tool's result, unless the chat, or the tool itself, says otherwise.",
+      "When the result of a tool needs approval before the model receives it. A chat or a tool can override it.",
   },
   {
     path: "chats.titles",
     type: "boolean",
     default: true,
-    description: "Whether a model names chats after their first answer.",
+    description: "Generate a title after the first answer of a chat.",
   },
   {
     path: "chats.title_model",
     type: "string",
-    otherwise: "the one that answers",
-    description: "The model that names chats; a small one will do.",
+    defaultDescription: "the model that answers",
+    description: "The model that generates titles; a small one is enough.",
   },
   {
     path: "chats.options",
     type: "JSON table",
     default: {},
     description:
-      "Parameters of requests in all chats, under those of the model, the agent and the chat.",
+      "Request parameters of all chats. Those of the model, the agent and the chat take precedence.",
   },
   {
     path: "chats.privacy",
-    type: "list of words",
+    type: "list of enums",
     default: [],
-    words: ["email", "phone", "card", "key", "password", "id"],
-    description: "What is masked before a model is told, in every chat that says nothing of it.",
+    values: ["email", "phone", "card", "key", "password", "id"],
+    description: "The kinds of private values that are masked by default before requests are sent.",
   },
   {
     path: "chats.time_zone",
     type: "string",
-    otherwise: "the system's",
-    description: "The time zone of the date that a model is told, by its IANA name.",
+    defaultDescription: "the system's",
+    description: "The time zone of dates sent to the model, by its IANA name.",
   },
   {
-    path: "chats.exact_time",
+    path: "chats.message_times",
+    formerName: "exact_time",
     type: "boolean",
     default: false,
-    description: "Whether every message tells the model when it was sent.",
+    description: "Send the time of every message to the model.",
   },
   {
     path: "chats.deleted_days",
     type: "number",
     default: 30,
-    least: 0,
-    most: 36_500,
-    description: "How long a deleted chat can be restored; 0 is not at all.",
+    min: 0,
+    max: 36_500,
+    description: "How many days a deleted chat can be restored; 0 deletes it immediately.",
   },
   {
     path: "skills.*.file",
     type: "string",
     required: 'write file = "…", the path of a Markdown file',
     description:
-      "The Markdown file, of 200 KB at most, seen from the folder of the configuration; it is read at the start.",
+      "A Markdown file of at most 200 KB, relative to the folder of the configuration. It is read at startup.",
   },
   {
     path: "skills.*.when",
     type: "string",
-    otherwise: "there has to be always",
-    description: "When to use it: the model has this in a list, and reads the file by a tool.",
+    defaultDescription: "none, if always is true",
+    description:
+      "When to use the skill. The model receives this in a list and reads the file with a tool.",
   },
   {
     path: "skills.*.always",
     type: "boolean",
     default: false,
-    description: "Whether the model is told the whole file in every chat.",
+    description: "Send the complete file to the model in every chat.",
   },
   {
     path: "skills.*.description",
     type: "string",
-    otherwise: "none",
-    description: "What it is, for people who choose skills.",
+    defaultDescription: "none",
+    description: "A description for users.",
   },
 ] as const satisfies readonly Setting[];

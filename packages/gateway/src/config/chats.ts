@@ -1,69 +1,79 @@
-import { checkTimeZone } from "@deltawire/agent";
+import { isTimeZone } from "@deltawire/agent";
 import type { ChatsConfig } from "./config.ts";
-import { decodeSection } from "./decode.ts";
-import type { Reading } from "./decode-value.ts";
-import { checkModel, checkThatItChats, type NamedModels } from "./named-model.ts";
+import { decodeSection } from "./decode-section.ts";
+import type { DecodeContext } from "./decode-value.ts";
+import { checkModelName, checkIsChatModel, type KnownModelNames } from "./check-model-name.ts";
 import { didYouMean } from "@deltawire/tasks";
-import { usableOptions } from "./options.ts";
-import { toolGroupsOf, type KnownGroups } from "./tool-groups.ts";
+import { checkModelOptions } from "./model-options.ts";
+import { checkToolGroups, type KnownToolGroups } from "./tool-groups.ts";
 
-type KnownToChats = Omit<NamedModels, "insteadOf"> & KnownGroups;
+type ChatReferences = Omit<KnownModelNames, "suggestInstead"> & KnownToolGroups;
 
 /** The agent of the built-in demo that has all of its tools and sub-agents. */
 export const demoAgent = "demo-agent";
 
-/** Those that a gateway with the demo has where the file names none. */
+/** The agents that the demo adds if the configuration defines none. */
 export const demoAgentNames: readonly string[] = [demoAgent, "forecaster", "messenger"];
 
-/** `[chats]`: what chats have that say nothing else. */
-export function readChats(table: unknown, known: KnownToChats, reading: Reading): ChatsConfig {
-  const { problems } = reading;
-  const given = decodeSection("chats", table, ["chats"], reading);
-  const { model, agent, title_model: titleModel } = given;
-  const written = Object.keys(known.agents);
-  const agents = written.length === 0 && known.demo ? demoAgentNames : written;
+/** Decodes `[chats]`: the defaults of all chats. */
+export function decodeChats(
+  table: unknown,
+  known: ChatReferences,
+  context: DecodeContext,
+): ChatsConfig {
+  const { problems } = context;
+  const values = decodeSection("chats", table, ["chats"], context);
+  const { model, agent, title_model: titleModel } = values;
+  const agentNames = Object.keys(known.agents);
+  const agents = agentNames.length === 0 && known.hasDemo ? demoAgentNames : agentNames;
   if (model !== undefined)
-    checkModel(
+    checkModelName(
       model,
       ["chats", "model"],
-      { ...known, insteadOf: (name) => `write agent = ${JSON.stringify(name)}` },
-      reading,
+      { ...known, suggestInstead: (name) => `write agent = ${JSON.stringify(name)}` },
+      context,
     );
   if (agent !== undefined && model !== undefined)
-    problems.error(["chats", "agent"], "is there beside model; keep one of the two");
+    problems.error(["chats", "agent"], "cannot be combined with model; remove one of them");
   else if (agent !== undefined && !agents.includes(agent)) {
-    const near = didYouMean(agent, agents) || ` known are ${agents.join(", ") || "none"}`;
-    problems.error(["chats", "agent"], `there is no agent ${JSON.stringify(agent)};${near}`);
+    const suggestion =
+      didYouMean(agent, agents) || `; known agents: ${agents.join(", ") || "none"}`;
+    problems.error(["chats", "agent"], `unknown agent ${JSON.stringify(agent)}${suggestion}`);
   }
   if (titleModel !== undefined) {
-    const place = ["chats", "title_model"];
-    checkModel(titleModel, place, { ...known, insteadOf: () => 'write "upstream/model"' }, reading);
-    checkThatItChats(titleModel, place, known, reading);
+    const location = ["chats", "title_model"];
+    checkModelName(
+      titleModel,
+      location,
+      { ...known, suggestInstead: () => 'write "upstream/model"' },
+      context,
+    );
+    checkIsChatModel(titleModel, location, known, context);
   }
-  if (given.time_zone !== undefined && !checkTimeZone(given.time_zone))
+  if (values.time_zone !== undefined && !isTimeZone(values.time_zone))
     problems.error(
       ["chats", "time_zone"],
-      `there is no time zone ${JSON.stringify(given.time_zone)}; write a name such as Europe/Berlin`,
+      `unknown time zone ${JSON.stringify(values.time_zone)}; use an IANA name such as Europe/Berlin`,
     );
-  const group = given.tool_groups.indexOf("agents");
-  if (group !== -1 && agents.length === 0)
-    problems.warn(["chats", "tool_groups", group], "lets it ask agents, and there are none");
+  const groupIndex = values.tool_groups.indexOf("agents");
+  if (groupIndex !== -1 && agents.length === 0)
+    problems.warn(["chats", "tool_groups", groupIndex], "there are no agents to call");
   return {
     model,
     agent,
-    instructions: given.instructions ?? "",
-    toolGroups: toolGroupsOf(given.tool_groups, ["chats", "tool_groups"], known, reading),
-    turns: given.turns,
-    rounds: given.rounds,
-    retrySeconds: given.retry_seconds,
-    seconds: given.seconds,
-    results: given.results,
-    titles: given.titles,
+    instructions: values.instructions ?? "",
+    toolGroups: checkToolGroups(values.tool_groups, ["chats", "tool_groups"], known, context),
+    maxTurns: values.turns,
+    maxRounds: values.max_rounds,
+    retrySeconds: values.retry_seconds,
+    maxSeconds: values.max_seconds,
+    resultApproval: values.result_approval,
+    generateTitles: values.titles,
     titleModel,
-    options: usableOptions(given.options, ["chats", "options"], reading),
-    privacy: [...new Set(given.privacy)],
-    timeZone: given.time_zone,
-    exactTime: given.exact_time,
-    deletedDays: given.deleted_days,
+    options: checkModelOptions(values.options, ["chats", "options"], context),
+    privacy: [...new Set(values.privacy)],
+    timeZone: values.time_zone,
+    addMessageTimes: values.message_times,
+    deletedDays: values.deleted_days,
   };
 }

@@ -1,197 +1,220 @@
-import { genericProfile, profileNamed, WireError } from "@deltawire/wire";
-import { checkCodexConfig, type ModelProvider } from "@deltawire/wire/codex";
+import { genericProfile, findProviderProfile, WireError } from "@deltawire/wire";
+import { validateCodexConfig, type ModelProvider } from "@deltawire/wire/codex";
 import type { UpstreamConfig } from "./config.ts";
-import { isTable, type Reading, type Table } from "./decode-value.ts";
+import { isTomlTable, type DecodeContext, type TomlTable } from "./decode-value.ts";
 import type { KeyPath } from "./toml-positions.ts";
-import { isHeaderValue, isVariableName, secretOf, type Secret } from "./secret.ts";
-import { settingsOf } from "./settings.ts";
-import { builtInGroups } from "./tools.ts";
+import { isHeaderValue, isVariableName, resolveSecret, type Secret } from "./secret.ts";
+import { getSectionSettings } from "./setting-definitions.ts";
+import { builtInToolGroups } from "./tools.ts";
 import {
   checkUpstreamName,
-  plainUpstream,
-  usableHeaders,
-  usableUrl,
-  warnOfOpenKey,
-  warnOfUnsetKey,
-  type ReadUpstreams,
-} from "./upstream.ts";
+  createUpstreamConfig,
+  resolveHeaders,
+  decodeBaseUrl,
+  warnIfKeyUnencrypted,
+  warnIfKeyUnset,
+  type DecodedUpstreams,
+} from "./upstreams.ts";
 
-/** Whether a file is, or holds, a configuration of Codex, with many settings that are none of ours. */
-export function isCodexConfig(document: Table): boolean {
+/** True if the file is, or contains, a Codex configuration, which has many settings that the gateway does not know. */
+export function isCodexConfig(document: TomlTable): boolean {
   return document["model_providers"] !== undefined || document["model_provider"] !== undefined;
 }
 
-/** Codex has tables `[agents]`, `[tools]` and `[skills]` too, and what is in them by its rules is none of ours. */
-export function withoutCodexSettings(document: Table): Table {
+/** Removes the settings of Codex from `[agents]`, `[tools]` and `[skills]`, tables that both programs have. */
+export function withoutCodexSettings(document: TomlTable): TomlTable {
   if (!isCodexConfig(document)) return document;
-  const { agents, tools, skills, ...others } = document;
-  const agentSettings = settingsOf("agents.*");
-  const skillSettings = settingsOf("skills.*");
-  // Its own roles have a description, too.
-  const isOurAgent = (table: Table) =>
+  const { agents, tools, skills, ...otherTables } = document;
+  const agentSettings = getSectionSettings("agents.*");
+  const skillSettings = getSectionSettings("skills.*");
+  // Codex's agent roles have a description too, so it does not identify an agent of the gateway.
+  const isGatewayAgent = (table: TomlTable) =>
     Object.keys(table).some((name) => name !== "description" && agentSettings.has(name));
-  const isOurSkill = (table: Table) => Object.keys(table).some((name) => skillSettings.has(name));
+  const isGatewaySkill = (table: TomlTable) =>
+    Object.keys(table).some((name) => skillSettings.has(name));
   return {
-    ...others,
-    agents: filtered(agents, (_, table) => isOurAgent(table)),
-    tools: filtered(tools, (name) => builtInGroups.some((group) => group === name)),
-    skills: filtered(skills, (_, table) => isOurSkill(table)),
+    ...otherTables,
+    agents: filterTables(agents, (_, table) => isGatewayAgent(table)),
+    tools: filterTables(tools, (name) => builtInToolGroups.some((group) => group === name)),
+    skills: filterTables(skills, (_, table) => isGatewaySkill(table)),
   };
 }
 
-function filtered(tables: unknown, isOurs: (name: string, table: Table) => boolean): Table {
-  const entries = Object.entries(isTable(tables) ? tables : {});
+function filterTables(
+  tables: unknown,
+  isIncluded: (name: string, table: TomlTable) => boolean,
+): TomlTable {
+  const entries = Object.entries(isTomlTable(tables) ? tables : {});
   return Object.fromEntries(
-    entries.filter(([name, table]) => isTable(table) && isOurs(name, table)),
+    entries.filter(([name, table]) => isTomlTable(table) && isIncluded(name, table)),
   );
 }
 
-/** `[model_providers.*]` of Codex as upstreams that speak `responses`, by Codex's own rules and in its words. */
-export function readCodexProviders(document: Table, file: string, reading: Reading): ReadUpstreams {
+/** Decodes `[model_providers.*]` of Codex as upstreams that speak `responses`. Validates like Codex, with its messages. */
+export function decodeCodexProviders(
+  document: TomlTable,
+  file: string,
+  context: DecodeContext,
+): DecodedUpstreams {
   const upstreams = new Map<string, UpstreamConfig | undefined>();
   const tables = document["model_providers"] ?? {};
-  let isRefused = false;
-  for (const [id, table] of Object.entries(isTable(tables) ? tables : {})) {
+  let hasErrors = false;
+  for (const [id, table] of Object.entries(isTomlTable(tables) ? tables : {})) {
     const path = ["model_providers", id];
-    // Each alone, so that everything that Codex refuses is named, and not only the first.
-    const checked = codexSays({ model_providers: { [id]: table } }, file);
-    const provider = checked instanceof WireError ? undefined : checked.model_providers[id];
-    if (checked instanceof WireError) {
-      isRefused = true;
-      refuse(checked, path, table, reading);
+    // Providers are validated one at a time, because Codex reports only the first error.
+    const result = validateAsCodex({ model_providers: { [id]: table } }, file);
+    const provider = result instanceof WireError ? undefined : result.model_providers[id];
+    if (result instanceof WireError) {
+      hasErrors = true;
+      reportCodexError(result, path, table, context);
     }
-    const key = provider && keyOf(provider, path, reading);
+    const key = provider && readApiKey(provider, path, context);
     if (provider && key && isForCodexOnly(id, provider, key))
-      reading.problems.warn(path, "signs in as only Codex can, and is left out here");
-    else upstreams.set(id, provider && key && upstreamOf(id, provider, key, path, reading));
+      context.problems.warn(path, "skipped: only Codex itself can sign in to this provider");
+    else upstreams.set(id, provider && key && buildUpstream(id, provider, key, path, context));
   }
-  const whole = isRefused ? undefined : codexSays(document, file);
-  if (whole instanceof WireError)
-    refuse(whole, [whole.param ?? "model_providers"], tables, reading);
-  for (const text of whole instanceof WireError ? [] : (whole?.warnings ?? []))
-    reading.problems.warn(["model_providers"], text);
+  const documentResult = hasErrors ? undefined : validateAsCodex(document, file);
+  if (documentResult instanceof WireError)
+    reportCodexError(documentResult, [documentResult.param ?? "model_providers"], tables, context);
+  else
+    for (const warning of documentResult?.warnings ?? [])
+      context.problems.warn(["model_providers"], warning);
   return upstreams;
 }
 
-function codexSays(config: unknown, file: string): ReturnType<typeof checkCodexConfig> | WireError {
+function validateAsCodex(
+  config: unknown,
+  file: string,
+): ReturnType<typeof validateCodexConfig> | WireError {
   try {
-    return checkCodexConfig(config, file);
+    return validateCodexConfig(config, file);
   } catch (error) {
     if (error instanceof WireError) return error;
     throw error;
   }
 }
 
-function refuse(fault: WireError, path: KeyPath, table: unknown, { problems }: Reading): void {
-  const { cause } = fault;
+function reportCodexError(
+  error: WireError,
+  path: KeyPath,
+  table: unknown,
+  { problems }: DecodeContext,
+): void {
+  const { cause } = error;
   const field = cause instanceof WireError ? cause.param?.split(".", 1) : undefined;
-  const isChat = isTable(table) && table["wire_api"] === "chat" && field?.[0] === "wire_api";
+  const isChat = isTomlTable(table) && table["wire_api"] === "chat" && field?.[0] === "wire_api";
   const advice = isChat
-    ? `Codex no longer speaks Chat; write [upstreams.${path[1]}] with speaks = "chat" instead`
-    : "Codex refuses this; write it as Codex wants it";
-  // Codex repeats a text that stands where none belongs, and it may be a key.
-  const words = fault.message.replaceAll(/string "(?:[^"\\]|\\.)*"/g, "string");
-  problems.error([...path, ...(field ?? [])], `${advice}. It says:\n${words}`);
+    ? `Codex no longer supports Chat; write [upstreams.${path[1]}] with speaks = "chat" instead`
+    : "Codex rejects this setting";
+  // Codex quotes unexpected strings, which may be keys.
+  const message = error.message.replaceAll(/string "(?:[^"\\]|\\.)*"/g, "string");
+  problems.error([...path, ...(field ?? [])], `${advice}. Codex's error:\n${message}`);
 }
 
-function upstreamOf(
+function buildUpstream(
   id: string,
   provider: ModelProvider,
   key: Secret,
   path: KeyPath,
-  reading: Reading,
+  context: DecodeContext,
 ): UpstreamConfig | undefined {
-  checkUpstreamName(id, path, reading);
-  const address = textOf(provider["base_url"]);
-  const place = [...path, "base_url"];
-  const baseUrl = address === undefined ? openai : usableUrl(address, place, reading);
-  warnOfUnsetKey(id, key, [...path, "env_key"], reading);
-  const written = literals(provider["http_headers"]);
-  const fromOutside = [...path, "env_http_headers"];
-  const named = variables(provider["env_http_headers"], fromOutside, reading);
+  checkUpstreamName(id, path, context);
+  const address = readString(provider["base_url"]);
+  const location = [...path, "base_url"];
+  const baseUrl = address === undefined ? openaiBaseUrl : decodeBaseUrl(address, location, context);
+  warnIfKeyUnset(id, key, [...path, "env_key"], context);
+  const literal = toLiteralSecrets(provider["http_headers"]);
+  const headersPath = [...path, "env_http_headers"];
+  const fromVariables = resolveVariableSecrets(provider["env_http_headers"], headersPath, context);
   const headers = {
-    ...usableHeaders(written, undefined, [...path, "http_headers"], reading),
-    ...usableHeaders(named, undefined, fromOutside, reading),
+    ...resolveHeaders(literal, undefined, [...path, "http_headers"], context),
+    ...resolveHeaders(fromVariables, undefined, headersPath, context),
   };
   if (baseUrl === undefined) return undefined;
-  warnOfOpenKey(baseUrl, key, place, reading);
+  warnIfKeyUnencrypted(baseUrl, key, location, context);
   const { request_max_retries: retries, stream_idle_timeout_ms: idle } = provider;
-  return plainUpstream({
+  return createUpstreamConfig({
     name: id,
     baseUrl,
     speaks: "responses",
-    profile: address === undefined ? (profileNamed("openai") ?? genericProfile) : genericProfile,
+    profile:
+      address === undefined ? (findProviderProfile("openai") ?? genericProfile) : genericProfile,
     apiKey: key.value,
     apiKeyVariable: key.variable,
     headers,
-    query: texts(provider["query_params"]),
-    ...(retries === undefined ? {} : { retries: Math.min(Number(retries), mostRetries) }),
-    ...(idle === undefined ? {} : { idleTimeoutMs: Math.max(Number(idle), leastIdleMs) }),
+    query: readStringTable(provider["query_params"]),
+    ...(retries === undefined ? {} : { retries: Math.min(Number(retries), maxRetries) }),
+    ...(idle === undefined ? {} : { idleTimeoutMs: Math.max(Number(idle), minIdleMs) }),
   });
 }
 
-/** Where Codex goes without a base_url. */
-const openai = "https://api.openai.com/v1";
-const mostRetries = 10;
-const leastIdleMs = 1000;
+/** Codex's default for providers without base_url. */
+const openaiBaseUrl = "https://api.openai.com/v1";
+/* The limits of `retries` and `idle_timeout_seconds` of `[upstreams.*]`. */
+const maxRetries = 10;
+const minIdleMs = 1000;
 
-/** As in Codex, the variable comes before the text. */
-function keyOf(provider: ModelProvider, path: KeyPath, reading: Reading): Secret {
-  const variable = textOf(provider["env_key"]);
-  const named = variable && variableOf(variable, [...path, "env_key"], reading);
-  const written = textOf(provider["experimental_bearer_token"])?.trim();
-  if (written !== undefined && !isHeaderValue(written))
-    reading.problems.error(
+/** As in Codex, `env_key` takes precedence over the literal token. */
+function readApiKey(provider: ModelProvider, path: KeyPath, context: DecodeContext): Secret {
+  const variable = readString(provider["env_key"]);
+  const fromVariable = variable && resolveVariable(variable, [...path, "env_key"], context);
+  const literal = readString(provider["experimental_bearer_token"])?.trim();
+  if (literal !== undefined && !isHeaderValue(literal))
+    context.problems.error(
       [...path, "experimental_bearer_token"],
-      "has a character that no header can carry; copy it again, without line ends",
+      "contains a character that is not allowed in a header; copy it again, without line breaks",
     );
-  if (named && (named.value !== undefined || !written)) return named;
-  return { value: written === "" ? undefined : written, variable: undefined };
+  if (fromVariable && (fromVariable.value !== undefined || !literal)) return fromVariable;
+  return { value: literal === "" ? undefined : literal, variable: undefined };
 }
 
-/** What is no name is not repeated: it may be the key itself. */
-function variableOf(
+/** Reports an invalid name without quoting it: it may be the key itself. */
+function resolveVariable(
   variable: string,
-  place: KeyPath,
-  { env, problems }: Reading,
+  location: KeyPath,
+  { env, problems }: DecodeContext,
 ): Secret | undefined {
-  if (isVariableName(variable)) return secretOf(variable, env);
-  problems.error(place, "is no name of a variable; write the name, not the key itself");
+  if (isVariableName(variable)) return resolveSecret(variable, env);
+  problems.error(location, "must be the name of an environment variable, not the key itself");
   return undefined;
 }
 
-/** A login, a command or AWS's signatures: keys that a configuration does not hold. */
+/** True if requests need a login, a command or AWS signatures instead of a configured key. */
 function isForCodexOnly(id: string, provider: ModelProvider, key: Secret): boolean {
   const signsIn = ["auth", "aws", "gateway_oauth"].some((field) => provider[field] !== undefined);
   const hasKey = key.value !== undefined || key.variable !== undefined;
   return signsIn || id.startsWith("amazon-bedrock") || (provider.requires_openai_auth && !hasKey);
 }
 
-function literals(table: unknown): Record<string, Secret> {
-  return mapped(texts(table), (value) => ({ value, variable: undefined }));
+function toLiteralSecrets(table: unknown): Record<string, Secret> {
+  return mapValues(readStringTable(table), (value) => ({ value, variable: undefined }));
 }
 
-function variables(table: unknown, path: KeyPath, reading: Reading): Record<string, Secret> {
-  const named = Object.entries(texts(table)).flatMap(([name, variable]) => {
-    const secret = variableOf(variable, [...path, name], reading);
+function resolveVariableSecrets(
+  table: unknown,
+  path: KeyPath,
+  context: DecodeContext,
+): Record<string, Secret> {
+  const fromVariables = Object.entries(readStringTable(table)).flatMap(([name, variable]) => {
+    const secret = resolveVariable(variable, [...path, name], context);
     return secret === undefined ? [] : [[name, secret] as const];
   });
-  return Object.fromEntries(named);
+  return Object.fromEntries(fromVariables);
 }
 
-function texts(table: unknown): Record<string, string> {
-  return mapped(isTable(table) ? table : {}, (value) => textOf(value) ?? "");
+function readStringTable(table: unknown): Record<string, string> {
+  return mapValues(isTomlTable(table) ? table : {}, (value) => readString(value) ?? "");
 }
 
-function mapped<In, Out>(
+function mapValues<In, Out>(
   table: Readonly<Record<string, In>>,
   map: (value: In) => Out,
 ): Record<string, Out> {
   return Object.fromEntries(Object.entries(table).map(([name, value]) => [name, map(value)]));
 }
 
-/** A date is the text it was, as for Codex. */
-function textOf(value: unknown): string | undefined {
+/** Like Codex, reads a date as a string. */
+function readString(value: unknown): string | undefined {
   if (value instanceof Date) return value.toISOString();
   return typeof value === "string" ? value : undefined;
 }

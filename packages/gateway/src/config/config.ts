@@ -1,113 +1,110 @@
+import type { ModelPrice } from "@deltawire/agent";
 import type { ModelOptions, ModelType, PrivacyKind } from "@deltawire/tasks/chats";
-import type { Profile } from "@deltawire/wire";
+import type { UpstreamProfile } from "@deltawire/wire";
 
 /*
- * The configuration as the gateway uses it: read, checked, defaults filled in, secrets resolved. `settings.ts` is the
- * table that it is read by.
+ * The decoded configuration: checked, with defaults filled in and secrets resolved. `setting-definitions.ts` has the table of
+ * settings.
  */
 
 export interface Config {
   readonly server: ServerConfig;
   /** By name, in the order of the file. */
   readonly upstreams: ReadonlyMap<string, UpstreamConfig>;
-  /** Names that clients use. */
+  /** By the name that clients use. */
   readonly models: ReadonlyMap<string, ModelAlias>;
   /** By name, in the order of the file. Each is a model name too. */
   readonly agents: ReadonlyMap<string, AgentConfig>;
   readonly tools: ToolsConfig;
-  /** Servers of tools, by name; each is a tool group. */
+  /** MCP servers by name; each is a tool group. */
   readonly mcp: ReadonlyMap<string, McpConfig>;
   readonly chats: ChatsConfig;
   /** By name, in the order of the file. */
   readonly skills: ReadonlyMap<string, SkillConfig>;
   readonly store: StoreConfig;
-  /** What a user should hear at the start: a key that is not set, a setting that Codex ignores. */
+  readonly bus: BusConfig;
+  /** Shown at startup: for example a key that is not set, or a setting that Codex ignores. */
   readonly warnings: readonly string[];
 }
 
 export interface ServerConfig {
   readonly host: string;
   readonly port: number;
-  /** Who may use the gateway; empty means anybody who reaches it, which only loopback allows. */
+  /** The clients with tokens. If empty, requests need no token, which is only allowed on loopback. */
   readonly clients: readonly ClientConfig[];
-  /** Further names under which the gateway is reached, for the Host check. */
+  /** Additional host names of the gateway, for the check of the Host header. */
   readonly allowedHosts: readonly string[];
-  /** Pages of these origins may call the gateway; none by default. */
+  /** Origins of web pages that may call the gateway. */
   readonly corsOrigins: readonly string[];
-  /** The largest request body, unpacked. */
+  /** Maximum size of a request body after decompression. */
   readonly maxBodyBytes: number;
-  /** The most values of a request's JSON body. */
+  /** Maximum number of values in a JSON request body. */
   readonly maxJsonValues: number;
-  /** How long open streams may go on after SIGTERM. */
+  /** How long open streams may continue after SIGTERM. */
   readonly drainSeconds: number;
   readonly logLevel: LogLevel;
-  /** Whether the built-in demo upstream is served: unless the file says so, only where there is no other. */
+  /** The key for sealed reasoning. Undefined: the one in the data folder, or in the database that several processes share. */
+  readonly sealingKey: string | undefined;
+  /** Serves the built-in demo upstream. By default only if there is no other upstream. */
   readonly demo: boolean;
 }
 
 export type LogLevel = "debug" | "info" | "warn" | "error" | "silent";
 
 export interface ClientConfig {
-  /** Unique. The log names the client by it, and what is stored for a client is found under it. */
+  /** Unique. Used in the log, and as the key of stored data of the client. */
   readonly name: string;
   readonly token: string;
-  /** Document 001 as a service: calls in deltas, or each in one piece. */
-  readonly toolCalls: "deltas" | "whole";
-  /** Reasoning as summary events, which every client knows, or as raw text. */
-  readonly reasoning: "summary" | "text";
+  /** Tool calls of Chat streams: as deltas, or each in one chunk. */
+  readonly toolCalls: "deltas" | "complete";
+  /** Reasoning as summary events, which every client supports, or as raw text. */
+  readonly reasoning: "summary" | "raw";
 }
 
 export interface UpstreamConfig {
   readonly name: string;
-  /** Without a slash at its end; `/chat/completions` and the like are put behind it. */
+  /** Without a trailing slash; `/chat/completions` and other paths are appended. */
   readonly baseUrl: string;
+  /** The API of the first request of each model. Lessons may change it for a model. */
   readonly speaks: "chat" | "responses";
-  readonly profile: Profile;
+  /** True for `speaks = "auto"`: if the server does not have that API, the other one is tried. */
+  readonly detectsApi: boolean;
+  readonly profile: UpstreamProfile;
   readonly apiKey: string | undefined;
-  /** The environment variable that the key comes from, for messages. */
+  /** The environment variable of the key, for messages. */
   readonly apiKeyVariable: string | undefined;
-  /** `authorization` sends `Bearer KEY`; another header, such as Azure's `api-key`, sends the key alone. */
+  /** `authorization` sends `Bearer KEY`; another header, such as Azure's `api-key`, sends only the key. */
   readonly apiKeyHeader: string;
-  /** Sent with every request. May hold secrets. */
+  /** Sent with every request. May contain secrets. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Added to every address, such as Azure's `api-version`. */
+  /** Added to every URL, such as Azure's `api-version`. */
   readonly query: Readonly<Record<string, string>>;
-  /** Its models; undefined: it is asked. */
+  /** Undefined: fetched from the upstream. */
   readonly models: readonly string[] | undefined;
   readonly connectTimeoutMs: number;
-  /** The longest silence in a reply, and before it. */
+  /** Maximum time without data, before and during a reply. */
   readonly idleTimeoutMs: number;
-  /** How often a request is tried again before the first byte. */
+  /** Maximum number of retries before the first byte of a reply. */
   readonly retries: number;
 }
 
 export interface ModelAlias {
-  /** Tried in order until the first byte. */
+  /** Tried in order until one sends its first byte. */
   readonly targets: readonly ModelTarget[];
-  /** Told to Codex, which compacts by it. */
+  /** In tokens. Reported to Codex, which compacts the history accordingly. */
   readonly contextWindow: number | undefined;
-  /** For limits of cost. Only names of `[models]` have one, so `upstream/model` has none. */
-  readonly price: Price | undefined;
-  /** undefined, here and below: as its first target is known by its name. */
+  /** Used for cost limits. Only names in `[models]` have a price, so `upstream/model` has none. */
+  readonly price: ModelPrice | undefined;
+  /** Undefined: inferred from the name of the first target, like the two following properties. */
   readonly type: ModelType | undefined;
-  /** What it takes beside text. */
-  readonly takes: readonly TakenKind[] | undefined;
-  readonly tools: boolean | undefined;
-  /** What chats ask it with unless they say otherwise. */
+  /** The input that the model accepts in addition to text. */
+  readonly inputModalities: readonly InputModality[] | undefined;
+  readonly supportsTools: boolean | undefined;
+  /** Default parameters of requests in chats. */
   readonly options: ModelOptions;
 }
 
-export type TakenKind = "image" | "audio" | "pdf";
-
-export interface Price {
-  /** For a million tokens, as the next two. */
-  readonly input: number;
-  /** Tokens that the provider had in its cache; without it they cost what the others cost. */
-  readonly cached?: number;
-  readonly output: number;
-  /** For a picture that the model makes. */
-  readonly image?: number;
-}
+export type InputModality = "image" | "audio" | "pdf";
 
 export interface ModelTarget {
   readonly upstream: string;
@@ -116,25 +113,25 @@ export interface ModelTarget {
 
 export interface AgentConfig {
   readonly name: string;
-  /** A name as clients use them, of a model and not of an agent. */
+  /** The name of a model, not of an agent. */
   readonly model: string;
-  /** For the agents that may ask it for help. */
+  /** Shown to the agents that may call it. */
   readonly description: string;
   readonly instructions: string;
-  /** Built-in ones, and names of `mcp`. With `agents` among them exactly where there are some to ask. */
+  /** Built-in groups and names of `mcp`. Contains `agents` if and only if `agents` is not empty. */
   readonly toolGroups: readonly string[];
-  /** Those that it may ask for help, never itself. */
+  /** The agents that this agent may call, never itself. */
   readonly agents: readonly string[];
   readonly limits: AgentLimits;
   readonly atLimit: "finish" | "ask";
   readonly reasoning: "summary" | "raw";
-  /** undefined: the model's own. */
+  /** The reasoning effort. Undefined: the model's default. */
   readonly effort: string | undefined;
-  /** undefined: as the model has it. */
+  /** In tokens. Undefined: the model's context window. */
   readonly contextWindow: number | undefined;
-  /** How long a question to a person stays open; undefined: for ever. */
+  /** How long an approval may stay pending. Undefined: without limit. */
   readonly approvalSeconds: number | undefined;
-  /** Parameters of the requests to its model. */
+  /** Request parameters. */
   readonly options: ModelOptions;
 }
 
@@ -146,24 +143,24 @@ export interface AgentLimits {
   readonly depth: number;
 }
 
-/** Who is asked before a call is run, and before its result is told to the model; undefined: as each tool says. */
-interface AskPolicies {
-  readonly approval: "auto" | "ask once" | "ask always" | undefined;
-  readonly results: "never" | "on error" | "always" | undefined;
+/** When approval is needed to run a call, and to send its result to the model. Undefined: the default of each tool. */
+interface ApprovalPolicies {
+  readonly approval: "auto" | "ask_once" | "ask_always" | undefined;
+  readonly resultApproval: "never" | "on_error" | "always" | undefined;
 }
 
-export interface ToolPolicies extends AskPolicies {
-  /** Whether its tools get the private values of a chat, or their placeholders. */
+export interface ToolPolicies extends ApprovalPolicies {
+  /** True if the tools receive the private values of a chat instead of their placeholders. */
   readonly unmask: boolean;
 }
 
-/** The built-in tool groups. One that is undefined has no folder, and cannot be used. */
+/** The built-in tool groups. `files` and `shell` are undefined, and cannot be used, if no folder is configured. */
 export interface ToolsConfig {
   readonly files: FilesConfig | undefined;
   readonly shell: ShellConfig | undefined;
   readonly web: WebConfig;
   readonly time: ToolPolicies;
-  readonly agents: AskPolicies;
+  readonly agents: ApprovalPolicies;
 }
 
 interface FilesConfig extends ToolPolicies {
@@ -173,10 +170,10 @@ interface FilesConfig extends ToolPolicies {
 
 export interface ShellConfig extends ToolPolicies {
   readonly folder: string;
-  /** Commands that nobody is asked about. */
+  /** Commands that run without approval. */
   readonly allow: readonly string[];
   readonly timeoutMs: number;
-  /** Names of variables that commands get beside the usual ones. */
+  /** Names of variables that commands receive in addition to the standard ones. */
   readonly env: readonly string[];
 }
 
@@ -189,9 +186,9 @@ export interface McpConfig extends ToolPolicies {
   readonly name: string;
   readonly transport: McpTransport;
   readonly timeoutMs: number;
-  /** Only these; undefined: all that it has. */
+  /** The names of the tools to use. Undefined: all tools of the server. */
   readonly tools: readonly string[] | undefined;
-  /** Values of it that came from the environment, and so are taken to be secret whatever their names. */
+  /** Values from environment variables. All of them are treated as secrets. */
   readonly secrets: readonly string[];
 }
 
@@ -200,68 +197,99 @@ export type McpTransport =
       readonly kind: "command";
       readonly command: string;
       readonly args: readonly string[];
-      /** Beside the usual variables. May hold secrets. */
+      /** In addition to the standard variables. May contain secrets. */
       readonly env: Readonly<Record<string, string>>;
-      /** undefined: the gateway's own. */
+      /** Undefined: the working directory of the gateway. */
       readonly cwd: string | undefined;
     }
   | {
       readonly kind: "url";
       readonly url: string;
-      /** May hold secrets. */
+      /** May contain secrets. */
       readonly headers: Readonly<Record<string, string>>;
     };
 
-/** What chats have that say nothing else. */
+/** Defaults for chats. */
 export interface ChatsConfig {
-  /** One of the two at most. */
+  /** At most one of `model` and `agent` is set. */
   readonly model: string | undefined;
   readonly agent: string | undefined;
   readonly instructions: string;
   readonly toolGroups: readonly string[];
-  /** How many turns of the conversation a model is told; 0: all. */
-  readonly turns: number;
-  /** Round trips between model and tools in one answer. */
-  readonly rounds: number;
-  /** How long a model that cannot be asked is asked again. */
+  /** Number of latest turns that are sent to the model; 0: all. */
+  readonly maxTurns: number;
+  /** Maximum number of tool-call rounds in one answer. */
+  readonly maxRounds: number;
+  /** How long requests to an unavailable model are retried. */
   readonly retrySeconds: number;
-  /** How long one answer may take. */
-  readonly seconds: number;
-  /** When a person is asked before the model gets a tool's result. */
-  readonly results: "never" | "on error" | "always";
-  /** Whether a model names chats. */
-  readonly titles: boolean;
-  /** undefined: the one that answers. */
+  /** Maximum duration of an answer. */
+  readonly maxSeconds: number;
+  /** When approval is needed to send the result of a tool to the model. */
+  readonly resultApproval: "never" | "on_error" | "always";
+  /** True if the first answer of a chat is followed by a request for a title. */
+  readonly generateTitles: boolean;
+  /** The model that generates titles. Undefined: the model that answers. */
   readonly titleModel: string | undefined;
   readonly options: ModelOptions;
-  /** What is masked before a model is told. */
+  /** The kinds of private values that are masked before a request is sent. */
   readonly privacy: readonly PrivacyKind[];
-  /** undefined: the system's. */
+  /** The IANA name. Undefined: the system's time zone. */
   readonly timeZone: string | undefined;
-  /** Whether every message tells its own time. */
-  readonly exactTime: boolean;
+  /** True if every message is sent to the model with its time. */
+  readonly addMessageTimes: boolean;
   /** How long a deleted chat can be restored. */
   readonly deletedDays: number;
 }
 
-/** A text that the model is told always, or that it reads when it needs it. */
+/** Instructions that the model always receives, or reads when it needs them. */
 export interface SkillConfig {
   readonly name: string;
   readonly text: string;
-  /** Exactly where it is not `always` told. */
+  /** Tells the model when to read the skill. Set if and only if `always` is false. */
   readonly when?: string;
   readonly always: boolean;
-  /** For people. */
+  /** Shown to users who choose skills. */
   readonly description: string;
 }
 
 export interface StoreConfig {
-  /** False: tasks are kept in memory, until the gateway stops. */
+  /** False: tasks and chats are stored in memory until the gateway stops. */
   readonly enabled: boolean;
-  /** undefined: in the user's data folder. */
+  /** The database file. Undefined: `deltawire.db` in the data folder. */
   readonly path: string | undefined;
-  /** How long a task is kept after its end; undefined: for ever. */
-  readonly keepDays: number | undefined;
-  /** The oldest tasks go when there is more. */
+  /** A PostgreSQL database, which is used instead of the file. Contains a password. */
+  readonly url: string | undefined;
+  /** The schema of the PostgreSQL database. */
+  readonly schema: string;
+  /** How long a task is stored after its end. Undefined: without limit. */
+  readonly retentionDays: number | undefined;
+  /** Maximum size. If the store is larger, the oldest tasks are deleted. */
   readonly maxMb: number;
+  /** How long a response of the Responses API is stored, in days. */
+  readonly responseDays: number;
+  /** Maximum size of all responses. If they are larger, the oldest are deleted. */
+  readonly responsesMaxMb: number;
+  /** Maximum number of connections to the PostgreSQL database, in addition to the two for appends and for the lock. */
+  readonly maxConnections: number;
+  /** Where large blobs of a PostgreSQL store are. Undefined: in the database. */
+  readonly s3: S3Config | undefined;
+}
+
+/** A bucket of Amazon S3 or of a server with its API. */
+export interface S3Config {
+  /** Prefix of the URLs of all objects. */
+  readonly url: string;
+  readonly region: string;
+  readonly accessKeyId: string;
+  readonly secretAccessKey: string;
+  /** Smaller blobs are stored in the database. */
+  readonly minBytes: number;
+}
+
+/** How processes that share a store notify each other. */
+export interface BusConfig {
+  /** A Redis server. Contains a password. Undefined: there is no bus, or no store that could be shared. */
+  readonly url: string | undefined;
+  /** Prefix of all channel names. */
+  readonly prefix: string;
 }

@@ -1,279 +1,293 @@
 import type { JsonObject } from "@deltawire/wire";
 import type { KeyPath } from "./toml-positions.ts";
 import { didYouMean } from "@deltawire/tasks";
-import type { Problems } from "./problems.ts";
+import type { ConfigProblems } from "./config-problems.ts";
 import {
   looksLikeVariable,
-  readSecret,
-  readVariable,
-  type Environment,
+  parseSecret,
+  parseEnvReference,
+  type EnvironmentVariables,
   type Secret,
 } from "./secret.ts";
 import type { Setting, SettingType, SettingValues } from "./setting.ts";
 
-/** What goes along while a file is read. */
-export interface Reading {
-  readonly env: Environment;
-  readonly problems: Problems;
+/** Passed to every decoder. */
+export interface DecodeContext {
+  readonly env: EnvironmentVariables;
+  readonly problems: ConfigProblems;
 }
 
-export type Table = Readonly<Record<string, unknown>>;
+export type TomlTable = Readonly<Record<string, unknown>>;
 
-/** A value as its setting wants it, or undefined where that was wrong and has been said. */
+/** Returns the decoded value. If it is invalid, reports an error and returns undefined. */
 export function decodeValue(
   value: unknown,
   setting: Setting,
-  place: KeyPath,
-  reading: Reading,
+  location: KeyPath,
+  context: DecodeContext,
 ): unknown {
-  return decoders[setting.type](value, setting, place, reading);
+  return decoders[setting.type](value, setting, location, context);
 }
 
-export function isTable(value: unknown): value is Table {
+export function isTomlTable(value: unknown): value is TomlTable {
   return (
     typeof value === "object" && value !== null && !Array.isArray(value) && !(value instanceof Date)
   );
 }
 
-type Decode<T> = (
+type ValueDecoder<T> = (
   value: unknown,
   setting: Setting,
-  place: KeyPath,
-  reading: Reading,
+  location: KeyPath,
+  context: DecodeContext,
 ) => T | undefined;
 
-/** No decoder repeats a value in its message, for any text may be a secret that stands in the wrong place. */
-const decoders: { readonly [T in SettingType]: Decode<SettingValues[T]> } = {
-  string(value, { type }, place, { problems }) {
-    if (typeof value !== "string") return wrongType(value, type, place, problems);
+/** Error messages never quote string values: a value may be a secret in the wrong setting. */
+const decoders: { readonly [T in SettingType]: ValueDecoder<SettingValues[T]> } = {
+  string(value, { type }, location, { problems }) {
+    if (typeof value !== "string") return reportWrongType(value, type, location, problems);
     if (value.trim() === "")
-      return wrong("is empty; leave it out, or write a text", place, problems);
+      return reportError("must not be empty; remove it or write a string", location, problems);
     return value;
   },
-  secret: (value, { type }, place, reading) => decodeSecret(value, type, place, reading),
-  integer(value, { type, ...range }, place, { problems }) {
+  secret: (value, { type }, location, context) => decodeSecret(value, type, location, context),
+  integer(value, { type, ...range }, location, { problems }) {
     return Number.isSafeInteger(value)
-      ? inRange(Number(value), range, place, problems)
-      : wrongType(value, type, place, problems);
+      ? checkRange(Number(value), range, location, problems)
+      : reportWrongType(value, type, location, problems);
   },
-  number(value, { type, ...range }, place, { problems }) {
+  number(value, { type, ...range }, location, { problems }) {
     return Number.isFinite(value)
-      ? inRange(Number(value), range, place, problems)
-      : wrongType(value, type, place, problems);
+      ? checkRange(Number(value), range, location, problems)
+      : reportWrongType(value, type, location, problems);
   },
-  boolean(value, { type }, place, { problems }) {
-    return typeof value === "boolean" ? value : wrongType(value, type, place, problems);
+  boolean(value, { type }, location, { problems }) {
+    return typeof value === "boolean" ? value : reportWrongType(value, type, location, problems);
   },
-  word(value, setting, place, reading) {
-    const text = decoders.string(value, setting, place, reading);
-    return text === undefined ? undefined : oneOf(setting, text, place, reading.problems);
+  enum(value, setting, location, context) {
+    const text = decoders.string(value, setting, location, context);
+    return text === undefined ? undefined : checkAllowed(setting, text, location, context.problems);
   },
-  "list of strings": (value, setting, place, reading) =>
-    decodeList(value, setting, place, reading, decoders.string),
-  "list of secrets": (value, setting, place, reading) =>
-    decodeList(value, setting, place, reading, decoders.secret),
-  "list of words": (value, setting, place, reading) =>
-    decodeList(value, setting, place, reading, decoders.word),
-  "string or list"(value, setting, place, reading) {
-    if (Array.isArray(value)) return decoders["list of strings"](value, setting, place, reading);
-    if (typeof value !== "string") return wrongType(value, setting.type, place, reading.problems);
-    const text = decoders.string(value, setting, place, reading);
+  "list of strings": (value, setting, location, context) =>
+    decodeList(value, setting, location, context, decoders.string),
+  "list of secrets": (value, setting, location, context) =>
+    decodeList(value, setting, location, context, decoders.secret),
+  "list of enums": (value, setting, location, context) =>
+    decodeList(value, setting, location, context, decoders.enum),
+  "string or list"(value, setting, location, context) {
+    if (Array.isArray(value)) return decoders["list of strings"](value, setting, location, context);
+    if (typeof value !== "string")
+      return reportWrongType(value, setting.type, location, context.problems);
+    const text = decoders.string(value, setting, location, context);
     return text === undefined ? undefined : [text];
   },
-  "word or list": (value, setting, place, reading) =>
+  "enum or list": (value, setting, location, context) =>
     Array.isArray(value)
-      ? decoders["list of strings"](value, setting, place, reading)
-      : decoders.word(value, setting, place, reading),
-  "table of strings": (value, setting, place, reading) =>
-    decodeNamed(value, setting, place, reading, decoders.string),
-  "table of secrets": (value, setting, place, reading) =>
-    decodeNamed(value, setting, place, reading, decoders.secret),
-  "table of variables": (value, setting, place, reading) =>
-    decodeNamed(value, setting, place, reading, decodeVariable),
-  table(value, { type }, place, { problems }) {
-    return isTable(value) ? value : wrongType(value, type, place, problems);
+      ? decoders["list of strings"](value, setting, location, context)
+      : decoders.enum(value, setting, location, context),
+  "table of strings": (value, setting, location, context) =>
+    decodeRecord(value, setting, location, context, decoders.string),
+  "table of secrets": (value, setting, location, context) =>
+    decodeRecord(value, setting, location, context, decoders.secret),
+  "table of variables": (value, setting, location, context) =>
+    decodeRecord(value, setting, location, context, decodeVariable),
+  table(value, { type }, location, { problems }) {
+    return isTomlTable(value) ? value : reportWrongType(value, type, location, problems);
   },
-  "JSON table"(value, setting, place, reading) {
-    const table = decoders.table(value, setting, place, reading);
-    const odd = notJson(table, place);
-    if (odd === undefined) return table as JsonObject | undefined;
-    return wrong("JSON has no such value; write a text", odd, reading.problems);
+  "JSON table"(value, setting, location, context) {
+    const table = decoders.table(value, setting, location, context);
+    const invalidPath = findNonJson(table, location);
+    if (invalidPath === undefined) return table as JsonObject | undefined;
+    return reportError(
+      "must be a JSON value, not a date, inf or nan; write it as a string",
+      invalidPath,
+      context.problems,
+    );
   },
 };
 
 function decodeSecret(
   value: unknown,
   type: SettingType,
-  place: KeyPath,
-  reading: Reading,
+  location: KeyPath,
+  context: DecodeContext,
 ): Secret | undefined {
-  const { env, problems } = reading;
-  if (typeof value !== "string") return wrongType(value, type, place, problems);
-  const secret = readSecret(value, env);
+  const { env, problems } = context;
+  if (typeof value !== "string") return reportWrongType(value, type, location, problems);
+  const secret = parseSecret(value, env);
   switch (secret) {
     case "empty":
-      return wrong('is empty; leave it out, or write "env:NAME"', place, problems);
-    case "no variable name":
-      return wrong(noVariableName, place, problems);
-    case "no header value":
-      return wrong(
-        "has a character that no header can carry; copy it again, without line ends",
-        place,
+      return reportError('must not be empty; remove it or write "env:NAME"', location, problems);
+    case "invalid variable name":
+      return reportError(invalidVariableNameMessage, location, problems);
+    case "invalid header value":
+      return reportError(
+        "contains a character that is not allowed in a header; copy it again, without line breaks",
+        location,
         problems,
       );
     default:
-      if (secret.variable === undefined) warnOfBareVariable(value, place, reading);
+      if (secret.variable === undefined) warnIfBareVariable(value, location, context);
       return secret;
   }
 }
 
-const noVariableName =
-  'has no name of a variable after env:; write "env:NAME" with letters, digits and _';
+const invalidVariableNameMessage =
+  'invalid variable name after env:; write "env:NAME" with letters, digits and _';
 
-function warnOfBareVariable(value: string, place: KeyPath, { env, problems }: Reading): void {
+function warnIfBareVariable(
+  value: string,
+  location: KeyPath,
+  { env, problems }: DecodeContext,
+): void {
   if (looksLikeVariable(value, env))
-    problems.warn(place, 'looks like the name of a variable; write "env:" before it, without $');
+    problems.warn(
+      location,
+      'looks like the name of an environment variable; to use its value, write "env:NAME" without $',
+    );
 }
 
 function decodeVariable(
   value: unknown,
   { type }: Setting,
-  place: KeyPath,
-  reading: Reading,
+  location: KeyPath,
+  context: DecodeContext,
 ): Secret | undefined {
-  const { env, problems } = reading;
-  if (typeof value !== "string") return wrongType(value, type, place, problems);
+  const { env, problems } = context;
+  if (typeof value !== "string") return reportWrongType(value, type, location, problems);
   if (value.startsWith("env:")) {
-    const secret = readVariable(value, env);
-    return secret ?? wrong(noVariableName, place, problems);
+    const secret = parseEnvReference(value, env);
+    return secret ?? reportError(invalidVariableNameMessage, location, problems);
   }
   if (value.includes("\0"))
-    return wrong("has a character that no variable can carry; write it anew", place, problems);
-  warnOfBareVariable(value, place, reading);
+    return reportError("must not contain a NUL character", location, problems);
+  warnIfBareVariable(value, location, context);
   return { value, variable: undefined };
 }
 
 function decodeList<T>(
   value: unknown,
   setting: Setting,
-  place: KeyPath,
-  reading: Reading,
-  decodeItem: Decode<T>,
+  location: KeyPath,
+  context: DecodeContext,
+  decodeItem: ValueDecoder<T>,
 ): T[] | undefined {
-  if (!Array.isArray(value)) return wrongType(value, setting.type, place, reading.problems);
+  if (!Array.isArray(value))
+    return reportWrongType(value, setting.type, location, context.problems);
   return value.flatMap((item: unknown, index) => {
     const decoded = decodeItem(
       item,
-      { ...setting, type: itemType(setting.type) },
-      [...place, index],
-      reading,
+      { ...setting, type: getItemType(setting.type) },
+      [...location, index],
+      context,
     );
     return decoded === undefined ? [] : [decoded];
   });
 }
 
-function decodeNamed<T>(
+function decodeRecord<T>(
   value: unknown,
   setting: Setting,
-  place: KeyPath,
-  reading: Reading,
-  decodeItem: Decode<T>,
+  location: KeyPath,
+  context: DecodeContext,
+  decodeItem: ValueDecoder<T>,
 ): Record<string, T> | undefined {
-  if (!isTable(value)) return wrongType(value, setting.type, place, reading.problems);
+  if (!isTomlTable(value)) return reportWrongType(value, setting.type, location, context.problems);
   const decoded: [string, T][] = [];
   for (const [name, item] of Object.entries(value)) {
-    const one = decodeItem(
+    const decodedItem = decodeItem(
       item,
-      { ...setting, type: itemType(setting.type) },
-      [...place, name],
-      reading,
+      { ...setting, type: getItemType(setting.type) },
+      [...location, name],
+      context,
     );
-    if (one !== undefined) decoded.push([name, one]);
+    if (decodedItem !== undefined) decoded.push([name, decodedItem]);
   }
   return Object.fromEntries(decoded);
 }
 
-/** Where a date or an endless number stands, which TOML has and JSON has not. */
-function notJson(value: unknown, place: KeyPath): KeyPath | undefined {
-  if (value instanceof Date || (typeof value === "number" && !Number.isFinite(value))) return place;
+/** Returns the path of the first date, infinity or NaN, which JSON does not support. */
+function findNonJson(value: unknown, location: KeyPath): KeyPath | undefined {
+  if (value instanceof Date || (typeof value === "number" && !Number.isFinite(value)))
+    return location;
   if (typeof value !== "object" || value === null) return undefined;
   const isList = Array.isArray(value);
   for (const [name, item] of Object.entries(value)) {
-    const odd = notJson(item, [...place, isList ? Number(name) : name]);
-    if (odd !== undefined) return odd;
+    const invalidPath = findNonJson(item, [...location, isList ? Number(name) : name]);
+    if (invalidPath !== undefined) return invalidPath;
   }
   return undefined;
 }
 
-function itemType(type: SettingType): SettingType {
+function getItemType(type: SettingType): SettingType {
   return /secrets|variables/.test(type) ? "secret" : "string";
 }
 
-function inRange(
+function checkRange(
   value: number,
-  { least, most }: Pick<Setting, "least" | "most">,
-  place: KeyPath,
-  problems: Problems,
+  { min, max }: Pick<Setting, "min" | "max">,
+  location: KeyPath,
+  problems: ConfigProblems,
 ): number | undefined {
-  if (value >= (least ?? value) && value <= (most ?? value)) return value;
-  const range = most === undefined ? `at least ${least}` : `from ${least} to ${most}`;
-  return wrong(`is ${value}; write a number ${range}`, place, problems);
+  if (value >= (min ?? value) && value <= (max ?? value)) return value;
+  const range = max === undefined ? `at least ${min}` : `from ${min} to ${max}`;
+  return reportError(`must be ${range}, got ${value}`, location, problems);
 }
 
-function oneOf(
-  { words = [], type }: Setting,
+function checkAllowed(
+  { values = [], type }: Setting,
   text: string,
-  place: KeyPath,
-  problems: Problems,
+  location: KeyPath,
+  problems: ConfigProblems,
 ): string | undefined {
-  if (words.includes(text)) return text;
-  const near = didYouMean(text, words);
-  const allowed = words.map((word) => `"${word}"`).join(", ");
-  const orList = type === "word or list" ? ", or a list of texts" : "";
-  return wrong(
-    `is none of its words; write one of ${allowed}${orList}${near === "" ? "" : `;${near}`}`,
-    place,
+  if (values.includes(text)) return text;
+  const allowed = values.map((value) => `"${value}"`).join(", ");
+  const oneOf = values.length === 1 ? allowed : `one of ${allowed}`;
+  const orList = type === "enum or list" ? ", or a list of strings" : "";
+  return reportError(`must be ${oneOf}${orList}${didYouMean(text, values)}`, location, problems);
+}
+
+function reportWrongType(
+  value: unknown,
+  type: SettingType,
+  location: KeyPath,
+  problems: ConfigProblems,
+): undefined {
+  return reportError(
+    `must be ${typeDescriptions[type]}, got ${describeType(value)}`,
+    location,
     problems,
   );
 }
 
-function wrongType(
-  value: unknown,
-  type: SettingType,
-  place: KeyPath,
-  problems: Problems,
-): undefined {
-  return wrong(`is ${kindOf(value)}; write ${typeWords[type]}`, place, problems);
-}
-
-function wrong(what: string, place: KeyPath, problems: Problems): undefined {
-  problems.error(place, what);
+function reportError(message: string, location: KeyPath, problems: ConfigProblems): undefined {
+  problems.error(location, message);
   return undefined;
 }
 
-export function kindOf(value: unknown): string {
-  if (typeof value === "string") return "a text";
-  if (typeof value === "number") return Number.isInteger(value) ? "a whole number" : "a number";
+export function describeType(value: unknown): string {
+  if (typeof value === "string") return "a string";
+  if (typeof value === "number") return Number.isInteger(value) ? "an integer" : "a number";
   if (typeof value === "boolean") return `${value}`;
   if (value instanceof Date) return "a date";
   return Array.isArray(value) ? "a list" : "a table";
 }
 
-const typeWords: Readonly<Record<SettingType, string>> = {
-  string: "a text in quotes",
-  secret: '"env:NAME", or a text in quotes',
-  integer: "a whole number",
+const typeDescriptions: Readonly<Record<SettingType, string>> = {
+  string: "a string in quotes",
+  secret: '"env:NAME" or a string in quotes',
+  integer: "an integer",
   number: "a number",
   boolean: "true or false",
-  word: "a word in quotes",
-  "list of strings": 'a list of texts: ["…", "…"]',
-  "list of secrets": 'a list: ["env:NAME"]',
-  "list of words": 'a list of words: ["…"]',
-  "string or list": 'a text, or a list of texts: ["…", "…"]',
-  "word or list": 'a word in quotes, or a list of texts: ["…", "…"]',
-  "table of strings": 'a table of texts: { name = "…" }',
-  "table of secrets": 'a table of texts: { name = "…" }',
-  "table of variables": 'a table of texts: { NAME = "…" }',
-  table: "a table: { name = … }",
-  "JSON table": "a table: { name = … }",
+  enum: "a string in quotes",
+  "list of strings": 'a list of strings such as ["…", "…"]',
+  "list of secrets": 'a list such as ["env:NAME"]',
+  "list of enums": 'a list of strings such as ["…"]',
+  "string or list": 'a string or a list of strings such as ["…", "…"]',
+  "enum or list": 'a string or a list of strings such as ["…", "…"]',
+  "table of strings": 'a table of strings such as { name = "…" }',
+  "table of secrets": 'a table of strings such as { name = "…" }',
+  "table of variables": 'a table of strings such as { NAME = "…" }',
+  table: "a table such as { name = … }",
+  "JSON table": "a table such as { name = … }",
 };

@@ -1,156 +1,168 @@
-import type { Profile } from "@deltawire/wire";
+import type { UpstreamProfile } from "@deltawire/wire";
 import type { Setting } from "./setting.ts";
 
-type FlagName = Exclude<keyof Profile, "name" | "stated">;
-type Flag<Value> = Pick<Setting, "type" | "description"> & { words?: readonly WordOf<Value>[] };
-type WordOf<Value> = Value extends readonly (infer Item)[] ? Item : Value;
+type FlagName = Exclude<keyof UpstreamProfile, "name" | "explicitFlags">;
+type Flag<Value> = Pick<Setting, "type" | "description" | "formerName"> & {
+  values?: readonly ItemOf<Value>[];
+};
+type ItemOf<Value> = Value extends readonly (infer Item)[] ? Item : Value;
 
-/** The settings of `[upstreams.*.flags]`: what an upstream does otherwise than its profile says. */
+/** The settings of `[upstreams.*.flags]`, which override the flags of the upstream's profile. */
 export const profileFlags = {
   chatRequests: {
-    type: "word",
-    words: ["as-sent", "adapted"],
+    type: "enum",
+    values: ["as-sent", "adapted"],
     description:
-      "A Chat client's request: only flags set here or learned change it, or all of the profile's.",
+      "Which flags apply to the requests of Chat clients: only those set here or learned, or also those of the profile.",
   },
   developerRole: {
-    type: "word",
-    words: ["system", "developer"],
-    description: "What a developer message becomes.",
+    type: "enum",
+    values: ["system", "developer"],
+    description: "The role of developer messages.",
   },
-  laterSystem: {
-    type: "word",
-    words: ["keep", "hoist", "user"],
+  lateSystemMessages: {
+    formerName: "later_system",
+    type: "enum",
+    values: ["keep", "hoist", "user"],
     description:
-      "System messages after the first message: left, moved into the leading one, or said by the user.",
+      "System messages after the first message: keep them, move them into the first one, or send them as user messages.",
   },
   userAfterTool: {
     type: "boolean",
-    description: "Whether the user may speak directly after a tool's result.",
+    description: "A user message may follow a tool result directly.",
   },
-  sameRoleTwice: {
+  consecutiveRoles: {
+    formerName: "same_role_twice",
     type: "boolean",
-    description: "Whether one role may speak twice in a row; if not, the two become one message.",
+    description: "Consecutive messages may have the same role. If not, they are merged.",
   },
   emptyContent: {
-    type: "word",
-    words: ["null", "empty", "omit"],
-    description: "The content of an assistant message that only calls tools.",
+    type: "enum",
+    values: ["null", "empty", "omit"],
+    description: "The content of an assistant message with only tool calls.",
   },
   toolResultMedia: {
-    type: "word",
-    words: ["user-message", "parts"],
+    type: "enum",
+    values: ["user-message", "parts"],
     description:
-      "Pictures in a result: in a user message after all results, or in the tool message.",
+      "Images in tool results: in a user message after all results, or in the tool message.",
+  },
+  cacheControl: {
+    type: "boolean",
+    description: "Send cache breakpoints as cache_control of content parts.",
   },
   reasoningField: {
-    type: "word",
-    words: ["none", "reasoning_content", "reasoning", "reasoning_details", "think-tags"],
-    description: "Where earlier reasoning goes back.",
+    type: "enum",
+    values: ["none", "reasoning_content", "reasoning", "reasoning_details", "think-tags"],
+    description: "The field for earlier reasoning.",
   },
   reasoningRange: {
-    type: "word",
-    words: ["turn", "all"],
-    description: "Reasoning since the user's last words goes back, or that of the whole history.",
+    type: "enum",
+    values: ["turn", "all"],
+    description: "Which reasoning is sent back: since the last user message, or all.",
   },
   reasoningRequired: {
     type: "boolean",
-    description: "A call whose reasoning is lost gets an empty one.",
+    description: "Add empty reasoning to tool calls without reasoning.",
   },
   callIds: {
-    type: "word",
-    words: ["verbatim", "nine-alphanumerics", "functions-name-index"],
-    description: "The form of call ids in the history.",
+    type: "enum",
+    values: ["verbatim", "nine-alphanumerics", "functions-name-index"],
+    description: "The format of call ids in the history.",
   },
   customTools: {
-    type: "word",
-    words: ["function", "native"],
-    description: "Free-form tools as functions with one string, or as they are.",
+    type: "enum",
+    values: ["function", "native"],
+    description: "Custom tools: as functions with one string argument, or unchanged.",
   },
-  schemaFlavour: {
-    type: "word",
-    words: ["json-schema", "moonshot", "gemini"],
-    description: "How the parameters of tools are written.",
+  schemaDialect: {
+    formerName: "schema_flavour",
+    type: "enum",
+    values: ["json-schema", "moonshot", "gemini"],
+    description: "The dialect of JSON Schema for the parameters of tools.",
   },
   strictSchemas: {
     type: "boolean",
-    description: "Whether strict is passed on, of tools and of response_format.",
+    description: "Send strict in tools and response_format.",
   },
   callsWithoutTools: {
     type: "boolean",
-    description: "Whether calls may stand in a history when no tool is offered.",
+    description: "The history may have tool calls when the request has no tools.",
   },
   toolChoice: {
-    type: "word",
-    words: ["any", "strings", "unforced", "auto"],
-    description: "Which tool_choice it takes: all; no named tool; no forced one; nothing but auto.",
+    type: "enum",
+    values: ["any", "strings", "unforced", "auto"],
+    description: "The supported tool_choice: all; no named tool; no forced call; only auto.",
   },
   responseFormat: {
-    type: "word",
-    words: ["any", "without-tools", "json_object", "json_schema", "none"],
-    description: "Which response_format it takes; the rest is said in words.",
+    type: "enum",
+    values: ["any", "without-tools", "json_object", "json_schema", "none"],
+    description: "The supported response_format. Other formats become instructions in the prompt.",
   },
   alwaysStream: {
     type: "boolean",
-    description: "Ask for a stream even for a client that wants a whole reply.",
+    description: "Request a stream even if the client does not.",
   },
   streamUsage: {
     type: "boolean",
-    description: "Whether to ask for stream_options.include_usage.",
+    description: "Send stream_options.include_usage.",
   },
   maxTokensParameter: {
-    type: "word",
-    words: ["max_tokens", "max_completion_tokens"],
-    description: "The name of the limit on new tokens.",
+    type: "enum",
+    values: ["max_tokens", "max_completion_tokens"],
+    description: "The name of the parameter for the output token limit.",
   },
   efforts: {
-    type: "word or list",
-    words: ["any"],
-    description: "The words it knows for reasoning_effort; another becomes the nearest.",
+    type: "enum or list",
+    values: ["any"],
+    description: "The supported values of reasoning_effort. Others become the nearest one.",
   },
   parameters: {
-    type: "word or list",
-    words: ["all"],
-    description: "The request fields that are passed on.",
+    type: "enum or list",
+    values: ["all"],
+    description: "The request parameters that are sent.",
   },
   droppedParameters: {
     type: "list of strings",
-    description: "Exceptions from parameters, added to those of the profile.",
+    description: "Parameters that are not sent, in addition to those of the profile.",
   },
   extraBody: {
     type: "JSON table",
-    description: "Sent with every request, over anything of the same name.",
+    description: "Added to every request, replacing fields of the same name.",
   },
   thinkTags: {
     type: "boolean",
-    description: "Whether `<think>` in a text opens reasoning.",
+    description: "`<think>` in the text starts reasoning.",
   },
   startsInsideThink: {
     type: "boolean",
-    description: "The prompt's template has opened `<think>` already.",
+    description: "The prompt template has already opened `<think>`.",
   },
   leakedCalls: {
-    type: "list of words",
-    words: ["hermes", "qwen-xml", "kimi"],
-    description: "The markup in which its models write calls as text, added to the profile's.",
+    type: "list of enums",
+    values: ["hermes", "qwen-xml", "kimi"],
+    description:
+      "The formats of tool calls that models write as text, in addition to those of the profile.",
   },
-} as const satisfies { [Name in FlagName]: Flag<Profile[Name]> };
+} as const satisfies { [Name in FlagName]: Flag<UpstreamProfile[Name]> };
 
-export const flagSettings: readonly Setting[] = Object.entries(profileFlags).map(
-  ([name, flag]) => ({ path: `upstreams.*.flags.${settingName(name)}`, ...flag }),
+export const profileFlagSettings: readonly Setting[] = Object.entries(profileFlags).map(
+  ([name, flag]) => ({ path: `upstreams.*.flags.${toSettingName(name)}`, ...flag }),
 );
 
-/** Decoded flags under the names that a profile has for them. */
-export function flagsOf(decoded: Readonly<Record<string, unknown>>): Partial<Profile> {
+/** Renames decoded flags to the field names of a profile. */
+export function toProfileFlags(
+  decoded: Readonly<Record<string, unknown>>,
+): Partial<UpstreamProfile> {
   const flags: [string, unknown][] = [];
   for (const name of Object.keys(profileFlags)) {
-    const value = decoded[settingName(name)];
+    const value = decoded[toSettingName(name)];
     if (value !== undefined) flags.push([name, value]);
   }
   return Object.fromEntries(flags);
 }
 
-/** `leakedCalls` is written `leaked_calls`. */
-function settingName(flag: string): string {
+/** Returns `leaked_calls` for `leakedCalls`. */
+function toSettingName(flag: string): string {
   return flag.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }

@@ -1,46 +1,53 @@
-/** The environment, as `process.env` has it. */
-export type Environment = Readonly<Record<string, string | undefined>>;
+/** Environment variables, as in `process.env`. */
+export type EnvironmentVariables = Readonly<Record<string, string | undefined>>;
 
-/** A key or token, written down or taken from the environment. It is never part of a message. */
+/** A key or token, either literal or from an environment variable. Its value must not appear in messages. */
 export interface Secret {
   readonly value: string | undefined;
-  /** Of `env:NAME`. With no value beside it, the variable is not set. */
+  /** The NAME of `env:NAME`. If `value` is undefined, the variable is not set. */
   readonly variable: string | undefined;
 }
 
-export type SecretFault = "empty" | "no variable name" | "no header value";
+export type SecretError = "empty" | "invalid variable name" | "invalid header value";
 
-export function readSecret(text: string, env: Environment): Secret | SecretFault {
-  if (!text.startsWith("env:")) return checked({ value: text.trim(), variable: undefined });
-  const secret = readVariable(text, env);
-  return secret === undefined ? "no variable name" : checked(secret);
+/** Parses `env:NAME` or a literal value. */
+export function parseSecret(text: string, env: EnvironmentVariables): Secret | SecretError {
+  if (!text.startsWith("env:")) return validateSecret({ value: text.trim(), variable: undefined });
+  const secret = parseEnvReference(text, env);
+  return secret === undefined ? "invalid variable name" : validateSecret(secret);
 }
 
-/** What `env:NAME` stands for; undefined where no name follows. */
-export function readVariable(text: string, env: Environment): Secret | undefined {
+/** Resolves `env:NAME`. Returns undefined if the name is not valid. */
+export function parseEnvReference(text: string, env: EnvironmentVariables): Secret | undefined {
   const variable = text.slice("env:".length);
-  return isVariableName(variable) ? secretOf(variable, env) : undefined;
+  return isVariableName(variable) ? resolveSecret(variable, env) : undefined;
 }
 
-export function secretOf(variable: string, env: Environment): Secret {
-  return { value: variableValue(variable, env), variable };
+export function resolveSecret(variable: string, env: EnvironmentVariables): Secret {
+  return { value: getVariable(variable, env), variable };
 }
 
-/** A variable that is empty counts as one that is not set. */
-export function variableValue(variable: string, env: Environment): string | undefined {
+/** Returns the trimmed value; an empty variable counts as not set. */
+export function getVariable(variable: string, env: EnvironmentVariables): string | undefined {
   const value = Object.hasOwn(env, variable) ? env[variable]?.trim() : undefined;
   return value === "" ? undefined : value;
 }
 
-function checked(secret: Secret): Secret | SecretFault {
+function validateSecret(secret: Secret): Secret | SecretError {
   if (secret.value === "") return "empty";
-  return secret.value === undefined || isHeaderValue(secret.value) ? secret : "no header value";
+  return secret.value === undefined || isHeaderValue(secret.value)
+    ? secret
+    : "invalid header value";
 }
 
-/** Some keys have the form of a name too, such as Groq's: long, with letters of both cases and digits. */
+/**
+ * True for a valid name of an environment variable. False for API keys that are also valid names, such as Groq's: they are
+ * long and contain digits, lower-case and upper-case letters.
+ */
 export function isVariableName(text: string): boolean {
-  const isKey = text.length >= 24 && [/[a-z]/, /[A-Z]/, /\d/].every((kind) => kind.test(text));
-  return /^[A-Za-z_]\w*$/.test(text) && !isKey;
+  const looksLikeKey =
+    text.length >= 24 && [/[a-z]/, /[A-Z]/, /\d/].every((pattern) => pattern.test(text));
+  return /^[A-Za-z_]\w*$/.test(text) && !looksLikeKey;
 }
 
 export function isHeaderValue(text: string): boolean {
@@ -51,8 +58,8 @@ export function isHeaderName(text: string): boolean {
   return /^[\w!#$%&'*+.^`|~-]+$/.test(text);
 }
 
-/** `ZAI_API_KEY` or `$ZAI_API_KEY` where `env:ZAI_API_KEY` was meant. */
-export function looksLikeVariable(text: string, env: Environment): boolean {
+/** True for `ZAI_API_KEY` and `$ZAI_API_KEY`, which were probably meant as `env:ZAI_API_KEY`. */
+export function looksLikeVariable(text: string, env: EnvironmentVariables): boolean {
   const name = /^\$?\{?(\w+)\}?$/.exec(text.trim())?.[1];
   if (name === undefined) return false;
   return (

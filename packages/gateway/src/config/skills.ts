@@ -1,59 +1,73 @@
-import { textBeside, type Beside } from "./beside.ts";
+import { readReferencedFile, type ConfigFileContext } from "./referenced-files.ts";
 import type { SkillConfig } from "./config.ts";
-import { decodeSection, tableOf } from "./decode.ts";
-import { isTable, type Reading } from "./decode-value.ts";
+import { decodeSection, expectTable } from "./decode-section.ts";
+import { isTomlTable, type DecodeContext } from "./decode-value.ts";
 import type { KeyPath } from "./toml-positions.ts";
 
-const mostKb = 200;
+const maxSkillKb = 200;
 
-/** `[skills.*]`: texts that chats can have. */
-export function readSkills(
+/** Decodes `[skills.*]`: instructions that chats can use. */
+export function decodeSkills(
   table: unknown,
-  beside: Beside,
-  reading: Reading,
+  fileContext: ConfigFileContext,
+  context: DecodeContext,
 ): Map<string, SkillConfig> {
-  const named = tableOf(table, ["skills"], reading.problems);
+  const tables = expectTable(table, ["skills"], context.problems);
   return new Map(
-    Object.entries(named).map(([name, given]) => [name, readSkill(name, given, beside, reading)]),
+    Object.entries(tables).map(([name, values]) => [
+      name,
+      decodeSkill(name, values, fileContext, context),
+    ]),
   );
 }
 
-function readSkill(name: string, table: unknown, beside: Beside, reading: Reading): SkillConfig {
+function decodeSkill(
+  name: string,
+  table: unknown,
+  fileContext: ConfigFileContext,
+  context: DecodeContext,
+): SkillConfig {
   const path = ["skills", name];
   if (!/^[A-Za-z][\w-]{0,63}$/.test(name))
-    reading.problems.error(
+    context.problems.error(
       path,
-      "is no name for a skill; begin with a letter and use letters, digits, - and _ only, 64 at most",
+      "invalid skill name; start with a letter and use only letters, digits, - and _, at most 64 characters",
     );
-  const { file, when, always, description = "" } = decodeSection("skills.*", table, path, reading);
-  checkUse(table, path, reading);
-  const text = file === undefined ? "" : textOf(file, [...path, "file"], beside, reading);
+  const { file, when, always, description = "" } = decodeSection("skills.*", table, path, context);
+  checkActivation(table, path, context);
+  const text =
+    file === undefined ? "" : readSkillText(file, [...path, "file"], fileContext, context);
   return { name, text, ...(when === undefined ? {} : { when }), always, description };
 }
 
-/** Looked at as it is written, so that a value of the wrong type is not missing too. */
-function checkUse(table: unknown, path: KeyPath, { problems }: Reading): void {
-  if (!isTable(table)) return;
+/** Requires either `when` or `always`. Checks the undecoded table: a value of the wrong type is not also reported as missing. */
+function checkActivation(table: unknown, path: KeyPath, { problems }: DecodeContext): void {
+  if (!isTomlTable(table)) return;
   const { when, always = false } = table;
   if (when !== undefined && always === true)
     problems.error(
       [...path, "always"],
-      "is there beside when; keep one of the two: the model is told the whole file always, or reads it when it needs it",
+      "cannot be combined with when; remove one of them: the model receives the file in every chat, or reads it when it needs it",
     );
   else if (when === undefined && always === false)
     problems.error(
       [...path, "when"],
-      'is missing; write when = "…", so that the model knows when to read it, or always = true',
+      'missing; write when = "…", so that the model knows when to read it, or always = true',
     );
 }
 
-function textOf(file: string, place: KeyPath, beside: Beside, reading: Reading): string {
-  const text = textBeside(beside, file, place, reading) ?? "";
+function readSkillText(
+  file: string,
+  location: KeyPath,
+  fileContext: ConfigFileContext,
+  context: DecodeContext,
+): string {
+  const text = readReferencedFile(fileContext, file, location, context) ?? "";
   const kb = Math.ceil(Buffer.byteLength(text) / 1024);
-  if (kb > mostKb)
-    reading.problems.error(
-      place,
-      `has ${kb} KB, and ${mostKb} are the most; shorten it, or make several skills of it`,
+  if (kb > maxSkillKb)
+    context.problems.error(
+      location,
+      `the file has ${kb} KB, and the limit is ${maxSkillKb} KB; shorten it, or split it into several skills`,
     );
   return text;
 }

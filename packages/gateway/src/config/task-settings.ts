@@ -1,197 +1,204 @@
-import { shellDefaults, usualLimits, webDefaults } from "@deltawire/agent";
+import { shellDefaults, defaultLimits, webDefaults } from "@deltawire/agent";
 import type { Setting } from "./setting.ts";
 
-const approvals = ["auto", "ask once", "ask always"] as const;
+/** Names of approval policies in earlier versions, with their replacements. */
+const formerCallPolicies = [
+  ["ask once", "ask_once"],
+  ["ask always", "ask_always"],
+] as const;
+export const formerResultPolicies = { "on error": "on_error" };
+const approvalPolicies = ["auto", "ask_once", "ask_always"] as const;
 
-/** The settings of the task runtime: agents, their tools, and where tasks are kept. */
-export const taskSettings = [
+/** The settings of the task runtime: agents, their tools, and the store. */
+export const taskSettingDefinitions = [
   {
     path: "agents.*.model",
     type: "string",
-    required: 'write model = "upstream/model", or a name of [models]',
-    description: "The model that it works with, by a name that clients could use.",
+    required: 'write model = "upstream/model", or a name from [models]',
+    description: "The model of the agent, by a name that clients can use.",
   },
   {
     path: "agents.*.description",
     type: "string",
-    otherwise: "none",
-    description: "What it is good for, for the agents that may ask it and for lists of models.",
+    defaultDescription: "none",
+    description: "What the agent is for. Shown to agents that may call it and in lists of models.",
   },
   {
     path: "agents.*.instructions",
     type: "string",
-    otherwise: "none",
-    description: "What it is to do, for the system prompt.",
+    defaultDescription: "none",
+    description: "The system prompt.",
   },
   {
     path: "agents.*.instructions_file",
     type: "string",
-    otherwise: "none",
+    defaultDescription: "none",
     description:
-      "A Markdown file with the instructions, seen from the folder of the configuration; it is read at the start.",
+      "A Markdown file with the instructions, relative to the folder of the configuration. It is read at startup.",
   },
   {
     path: "agents.*.tool_groups",
     type: "list of strings",
     default: [],
-    description: "The tools it has: files, shell, web, time, agents, and names of [mcp].",
+    description:
+      "The tool groups of the agent: files, shell, web, time, agents, and names of [mcp].",
   },
   {
     path: "agents.*.agents",
     type: "list of strings",
-    otherwise: "all others where tool_groups has agents, else none",
-    description: "The agents that it may ask for help.",
+    defaultDescription: "all others if tool_groups has agents, else none",
+    description: "The agents that this agent may call.",
   },
   {
     path: "agents.*.max_rounds",
     type: "integer",
-    default: usualLimits.rounds,
-    least: 1,
-    most: 10_000,
+    default: defaultLimits.rounds,
+    min: 1,
+    max: 10_000,
     description:
-      "How many rounds of tool calls a task may have. After them the model answers without tools.",
+      "The limit of tool-call rounds in a task. At the limit, the model answers without tools.",
   },
   {
     path: "agents.*.max_tokens",
     type: "integer",
-    otherwise: "no limit",
-    least: 1,
-    description: "The tokens that one task may use, sent and written.",
+    defaultDescription: "no limit",
+    min: 1,
+    description: "The limit of input and output tokens of a task.",
   },
   {
     path: "agents.*.max_cost",
     type: "number",
-    otherwise: "no limit",
-    least: 0.0001,
-    description: "What one task may cost, by the prices of its model in [models].",
+    defaultDescription: "no limit",
+    min: 0.0001,
+    description: "The cost limit of a task, calculated from the prices of its model in [models].",
   },
   {
     path: "agents.*.max_seconds",
     type: "number",
-    otherwise: "no limit",
-    least: 1,
-    description: "How long one task may work.",
+    defaultDescription: "no limit",
+    min: 1,
+    description: "The time limit of a task.",
   },
   {
     path: "agents.*.max_depth",
     type: "integer",
-    default: usualLimits.depth,
-    least: 0,
-    most: 20,
-    description: "How deep agents may ask agents below it.",
+    default: defaultLimits.depth,
+    min: 0,
+    max: 20,
+    description: "The maximum depth of sub-agent calls below the agent; 0 allows none.",
   },
   {
     path: "agents.*.at_limit",
-    type: "word",
+    type: "enum",
     default: "finish",
-    words: ["finish", "ask"],
-    description:
-      "At a limit it finishes with an answer and no more tools, or the user is asked whether to go on.",
+    values: ["finish", "ask"],
+    description: "At a limit: answer without more tools, or ask the user whether to continue.",
   },
   {
     path: "agents.*.reasoning",
-    type: "word",
+    type: "enum",
     default: "summary",
-    words: ["summary", "raw"],
+    values: ["summary", "raw"],
     description:
-      "Its reasoning in the task's stream as summaries, or as the raw text of the model.",
+      "Reasoning in the stream of the task: as summaries, or as the raw text of the model.",
   },
   {
     path: "agents.*.effort",
     type: "string",
-    otherwise: "the model's own",
-    description: "The reasoning effort, in a word that the model knows.",
+    defaultDescription: "the default of the model",
+    description: "The reasoning effort, a value that the model supports.",
   },
   {
     path: "agents.*.context_window",
     type: "integer",
-    otherwise: "as the model has it",
-    least: 1,
+    defaultDescription: "the model's",
+    min: 1,
     description: "The context window in tokens; the history is compacted before it is full.",
   },
   {
     path: "agents.*.approval_seconds",
     type: "number",
-    otherwise: "for ever",
-    least: 1,
-    description: "How long a question to a person stays open.",
+    defaultDescription: "no limit",
+    min: 1,
+    description: "How long an approval may stay pending.",
   },
   {
     path: "agents.*.options",
     type: "JSON table",
     default: {},
     description:
-      "Parameters of its requests, in tasks and in chats; in chats they are over those of its model.",
+      "Request parameters in tasks and chats. In chats they take precedence over those of the model.",
   },
   {
     path: "tools.files.folder",
     type: "string",
-    required: 'write folder = "…", the folder that the tools may not leave',
-    description: "The folder that the tools may not leave.",
+    required: 'write folder = "…", the only folder that the tools can access',
+    description: "The only folder that the tools can access.",
   },
   {
     path: "tools.files.read_only",
     type: "boolean",
     default: false,
-    description: "Whether files can only be read, not written or edited.",
+    description: "Allow reading only.",
   },
-  ...policies("tools.files", approvals),
-  unmask("tools.files"),
+  ...approvalSettings("tools.files", approvalPolicies),
+  unmaskSetting("tools.files"),
   {
     path: "tools.shell.folder",
     type: "string",
-    otherwise: "that of [tools.files]",
-    description: "The folder in which commands are run. It does not keep them from leaving it.",
+    defaultDescription: "the folder of [tools.files]",
+    description: "The working directory of commands. They can still access other folders.",
   },
   {
     path: "tools.shell.allow",
     type: "list of strings",
     default: [],
-    description: "Commands that are run without a question, such as git status, or @read-only.",
+    description: "Commands that run without approval, such as git status, or @read-only.",
   },
   {
     path: "tools.shell.timeout_seconds",
     type: "number",
     default: shellDefaults.timeoutMs / 1000,
-    least: 1,
-    most: 86_400,
-    description: "How long a command may run.",
+    min: 1,
+    max: 86_400,
+    description: "The time limit of a command.",
   },
   {
     path: "tools.shell.env",
     type: "list of strings",
     default: [],
-    description: "Names of variables that commands get beside the usual ones, such as PATH.",
+    description:
+      "Names of environment variables that commands receive in addition to standard ones such as PATH.",
   },
-  // A command is asked about every time, whatever was said to the same one before; `allow` names the others.
-  ...policies("tools.shell", ["ask always"]),
-  unmask("tools.shell"),
+  // Commands that are not in `allow` need approval every time.
+  ...approvalSettings("tools.shell", ["ask_always"]),
+  unmaskSetting("tools.shell"),
   {
     path: "tools.web.max_kb",
     type: "number",
     default: webDefaults.maxBytes / 1024,
-    least: 1,
-    most: 102_400,
-    description: "How much of a page is read, in kilobytes.",
+    min: 1,
+    max: 102_400,
+    description: "How much of a web page is read, in kilobytes.",
   },
   {
     path: "tools.web.timeout_seconds",
     type: "number",
     default: webDefaults.timeoutMs / 1000,
-    least: 1,
-    most: 3600,
-    description: "How long a page may take.",
+    min: 1,
+    max: 3600,
+    description: "The time limit for loading a web page.",
   },
-  ...policies("tools.web", approvals),
-  unmask("tools.web"),
-  ...policies("tools.time", approvals),
-  unmask("tools.time"),
-  ...policies("tools.agents", approvals),
+  ...approvalSettings("tools.web", approvalPolicies),
+  unmaskSetting("tools.web"),
+  ...approvalSettings("tools.time", approvalPolicies),
+  unmaskSetting("tools.time"),
+  ...approvalSettings("tools.agents", approvalPolicies),
   {
     path: "mcp.*.command",
     type: "string",
-    otherwise: "there has to be a url",
-    description: "The program to start, which speaks MCP over its standard input and output.",
+    defaultDescription: "none, if url is set",
+    description: "The program of a server that speaks MCP over standard input and output.",
   },
   {
     path: "mcp.*.args",
@@ -203,100 +210,196 @@ export const taskSettings = [
     path: "mcp.*.env",
     type: "table of variables",
     default: {},
-    description: "Variables that the program gets beside the usual ones, such as PATH.",
+    description: "Environment variables of the program, in addition to standard ones such as PATH.",
   },
   {
     path: "mcp.*.cwd",
     type: "string",
-    otherwise: "the gateway's own",
-    description: "The folder in which the program is started.",
+    defaultDescription: "the gateway's",
+    description: "The working directory of the program.",
   },
   {
     path: "mcp.*.url",
     type: "string",
-    otherwise: "there has to be a command",
-    description: "The address of a server that speaks MCP over HTTP.",
+    defaultDescription: "none, if command is set",
+    description: "The URL of a server that speaks MCP over HTTP.",
   },
   {
     path: "mcp.*.headers",
     type: "table of secrets",
     default: {},
-    description: "Headers that are sent to the server with every request.",
+    description: "Headers to send with every request to the server.",
   },
   {
     path: "mcp.*.timeout_seconds",
     type: "number",
     default: 60,
-    least: 1,
-    most: 86_400,
-    description: "How long a call may take.",
+    min: 1,
+    max: 86_400,
+    description: "The time limit of a call.",
   },
   {
     path: "mcp.*.tools",
     type: "list of strings",
-    otherwise: "all that it has",
-    description: "The only tools of it that are used.",
+    defaultDescription: "all tools of the server",
+    description: "The tools that are used.",
   },
-  ...policies("mcp.*", approvals),
-  unmask("mcp.*"),
+  ...approvalSettings("mcp.*", approvalPolicies),
+  unmaskSetting("mcp.*"),
   {
     path: "store.enabled",
     type: "boolean",
     default: true,
-    description: "Whether tasks outlive the gateway; if not, they are kept in memory only.",
+    description:
+      "Store tasks and chats in a database; otherwise in memory until the gateway stops.",
   },
   {
     path: "store.path",
     type: "string",
-    otherwise: "in the user's data folder",
-    description: "The database file that tasks are kept in.",
+    defaultDescription: "deltawire.db in the data folder",
+    description: "The database file.",
   },
   {
-    path: "store.keep_days",
+    path: "store.url",
+    type: "secret",
+    defaultDescription: "none",
+    description:
+      'A PostgreSQL database instead of the file: `"postgres://user:password@host:5432/database"`, or `env:NAME` for the value of an environment variable. Several gateways can use it at the same time.',
+  },
+  {
+    path: "store.schema",
+    type: "string",
+    default: "deltawire",
+    description: "The PostgreSQL schema that contains all tables. It is created if it is missing.",
+  },
+  {
+    path: "store.retention_days",
+    formerName: "keep_days",
     type: "number",
     default: 90,
-    least: 0,
-    most: 36_500,
-    description: "How long a task is kept after its end; 0 is for ever.",
+    min: 0,
+    max: 36_500,
+    description: "How many days a task is stored after its end; 0 is no limit.",
   },
   {
     path: "store.max_mb",
     type: "number",
     default: 4096,
-    least: 1,
-    description: "How large the store may grow in megabytes; then the oldest tasks go first.",
+    min: 1,
+    description:
+      "The maximum size of the store in megabytes. When it is larger, the oldest tasks are deleted.",
+  },
+  {
+    path: "store.response_days",
+    type: "number",
+    default: 30,
+    min: 0.01,
+    max: 36_500,
+    description:
+      "How many days a response of `/v1/responses` is stored, unless a newer one continues it.",
+  },
+  {
+    path: "store.responses_max_mb",
+    type: "number",
+    default: 1024,
+    min: 1,
+    description:
+      "The maximum size of all stored responses in megabytes. When they are larger, the oldest are deleted.",
+  },
+  {
+    path: "store.max_connections",
+    type: "integer",
+    default: 10,
+    min: 1,
+    max: 1000,
+    description:
+      "The maximum number of connections of a gateway to the PostgreSQL database, in addition to four for events, leases and its lock.",
+  },
+  {
+    path: "store.s3_url",
+    type: "string",
+    defaultDescription: "none",
+    description:
+      'A bucket of Amazon S3 or of a server with its API, in which large files of a PostgreSQL store are stored instead of the database: `"https://host/bucket/folder"`, or `"https://bucket.host/folder"` if the bucket is part of the host name.',
+  },
+  {
+    path: "store.s3_region",
+    type: "string",
+    default: "us-east-1",
+    description:
+      "The region of the bucket. Servers other than Amazon S3 usually accept the default.",
+  },
+  {
+    path: "store.s3_access_key_id",
+    type: "secret",
+    defaultDescription: "none",
+    description:
+      "The id of the key for the bucket, or `env:NAME`. The key must allow reading, writing and deleting objects.",
+  },
+  {
+    path: "store.s3_secret_access_key",
+    type: "secret",
+    defaultDescription: "none",
+    description: "The key for the bucket, or `env:NAME`.",
+  },
+  {
+    path: "store.s3_min_kb",
+    type: "number",
+    default: 256,
+    min: 1,
+    description: "Files of at least this size are stored in the bucket, in kilobytes.",
+  },
+  {
+    path: "bus.url",
+    type: "secret",
+    defaultDescription: "none",
+    description:
+      'A Redis server, version 6 or later, that makes live events faster if several processes share a PostgreSQL database: `"redis://user:password@host:6379"`, `rediss://` for TLS, or `env:NAME`. Nothing is lost if it fails.',
+  },
+  {
+    path: "bus.prefix",
+    type: "string",
+    default: "deltawire",
+    description:
+      "The prefix of all channel names. Installations that share a Redis server need different ones.",
   },
 ] as const satisfies readonly Setting[];
 
-/** What is asked of a person, which every tool group has. */
-function policies<const Group extends string, const Word extends string>(
+/** The approval settings of a tool group. */
+function approvalSettings<const Group extends string, const Value extends string>(
   group: Group,
-  words: readonly Word[],
+  values: readonly Value[],
 ) {
   return [
     {
       path: `${group}.approval`,
-      type: "word",
-      otherwise: "as each tool says",
-      words,
-      description:
-        "Whether a person is asked before a call; once is for the same tool with the same arguments.",
+      type: "enum",
+      defaultDescription: "the default of each tool",
+      values,
+      formerValues: Object.fromEntries(
+        formerCallPolicies.filter(([, policy]) => values.some((value) => value === policy)),
+      ),
+      description: values.some((value) => value === "ask_once")
+        ? "When a call needs approval. With `ask_once`, an approved call can be repeated with the same arguments."
+        : "When a call needs approval.",
     },
     {
-      path: `${group}.results`,
-      type: "word",
-      otherwise: "as each tool says",
-      words: ["never", "on error", "always"],
-      description: "When a person is asked before the model is told a result.",
+      path: `${group}.result_approval`,
+      formerName: "results",
+      type: "enum",
+      defaultDescription: "the default of each tool",
+      values: ["never", "on_error", "always"],
+      formerValues: formerResultPolicies,
+      description: "When a result needs approval before the model receives it.",
     },
   ] as const;
 }
 
-function unmask<const Group extends string>(group: Group) {
+function unmaskSetting<const Group extends string>(group: Group) {
   return {
     path: `${group}.unmask`,
     type: "boolean",
     default: true,
-    description: "Whether its tools get the private values of a chat; if not, their placeholders.",
+    description: "Pass the private values of a chat to the tools, instead of placeholders.",
   } as const;
 }

@@ -1,30 +1,33 @@
-import type { Reading } from "./decode-value.ts";
+import type { DecodeContext } from "./decode-value.ts";
 import type { KeyPath } from "./toml-positions.ts";
-import type { ReadMcpServers } from "./mcp.ts";
+import type { DecodedMcpServers } from "./mcp-servers.ts";
 import { didYouMean } from "@deltawire/tasks";
-import { builtInGroups, type ReadTools } from "./tools.ts";
+import { builtInToolGroups, type DecodedTools } from "./tools.ts";
 
-export interface KnownGroups {
-  readonly tools: ReadTools;
-  readonly mcp: ReadMcpServers;
+export interface KnownToolGroups {
+  readonly tools: DecodedTools;
+  readonly mcp: DecodedMcpServers;
 }
 
-/** The tool groups that an agent or a chat names, each once. */
-export function toolGroupsOf(
+/** Returns the distinct tool groups of an agent or a chat. Reports those that do not exist or are not configured. */
+export function checkToolGroups(
   groups: readonly string[],
   path: KeyPath,
-  { tools, mcp }: KnownGroups,
-  { problems }: Reading,
+  { tools, mcp }: KnownToolGroups,
+  { problems }: DecodeContext,
 ): string[] {
-  const names: string[] = [...builtInGroups, ...mcp.keys()];
+  const names: string[] = [...builtInToolGroups, ...mcp.keys()];
   groups.forEach((group, index) => {
-    const place = [...path, index];
+    const location = [...path, index];
     if (!names.includes(group)) {
-      const near = didYouMean(group, names) || ` known are ${names.join(", ")}`;
-      problems.error(place, `there is no tool group ${JSON.stringify(group)};${near}`);
-    } else if (tools.refused.has(group)) return;
+      const suggestion = didYouMean(group, names) || `; known groups: ${names.join(", ")}`;
+      problems.error(location, `unknown tool group ${JSON.stringify(group)}${suggestion}`);
+    } else if (tools.invalidGroups.has(group)) return;
     else if ((group === "files" || group === "shell") && tools.groups[group] === undefined)
-      problems.error(place, `${group} needs a folder; write folder = "…" under [tools.${group}]`);
+      problems.error(
+        location,
+        `${group} needs a folder; write folder = "…" under [tools.${group}]`,
+      );
   });
   return [...new Set(groups)];
 }

@@ -1,100 +1,111 @@
-import { allowEntryProblem } from "@deltawire/agent";
-import { pathFrom, type Beside } from "./beside.ts";
+import { findAllowlistEntryProblem } from "@deltawire/agent";
+import { resolveConfigPath, type ConfigFileContext } from "./referenced-files.ts";
 import type { ShellConfig, ToolPolicies, ToolsConfig } from "./config.ts";
-import { decodeSection, tableOf } from "./decode.ts";
-import { isTable, type Reading, type Table } from "./decode-value.ts";
+import { decodeSection, expectTable } from "./decode-section.ts";
+import { isTomlTable, type DecodeContext, type TomlTable } from "./decode-value.ts";
 import { didYouMean } from "@deltawire/tasks";
-import { pathText } from "./problems.ts";
+import { formatKeyPath } from "./config-problems.ts";
 import { isVariableName } from "./secret.ts";
 
-/** The tool groups that need no server. */
-export const builtInGroups = ["files", "shell", "web", "time", "agents"] as const;
+/** The tool groups that need no MCP server. */
+export const builtInToolGroups = ["files", "shell", "web", "time", "agents"] as const;
 
-export interface ReadTools {
+export interface DecodedTools {
   readonly groups: ToolsConfig;
-  /** Groups that cannot be used for something that has been said. */
-  readonly refused: ReadonlySet<string>;
+  /** Groups that are undefined because of errors, which are already reported. */
+  readonly invalidGroups: ReadonlySet<string>;
 }
 
-/** `[tools.*]`: the built-in tool groups. */
-export function readTools(table: unknown, beside: Beside, reading: Reading): ReadTools {
-  const named = tableOf(table, ["tools"], reading.problems);
-  checkGroups(named, reading);
-  const files = decodeSection("tools.files", named["files"], ["tools", "files"], reading);
-  const web = decodeSection("tools.web", named["web"], ["tools", "web"], reading);
-  const time = decodeSection("tools.time", named["time"], ["tools", "time"], reading);
-  const agents = decodeSection("tools.agents", named["agents"], ["tools", "agents"], reading);
-  const folder = files.folder && pathFrom(beside, files.folder);
-  const shell = readShell(named["shell"], folder, beside, reading);
-  const refused = new Set<string>();
-  if (named["files"] !== undefined && folder === undefined) refused.add("files").add("shell");
-  if (hasFolder(named["shell"])) refused.add("shell");
+/** Decodes `[tools.*]`: the built-in tool groups. */
+export function decodeTools(
+  table: unknown,
+  fileContext: ConfigFileContext,
+  context: DecodeContext,
+): DecodedTools {
+  const tables = expectTable(table, ["tools"], context.problems);
+  checkGroupNames(tables, context);
+  const files = decodeSection("tools.files", tables["files"], ["tools", "files"], context);
+  const web = decodeSection("tools.web", tables["web"], ["tools", "web"], context);
+  const time = decodeSection("tools.time", tables["time"], ["tools", "time"], context);
+  const agents = decodeSection("tools.agents", tables["agents"], ["tools", "agents"], context);
+  const folder = files.folder && resolveConfigPath(fileContext, files.folder);
+  const shell = decodeShell(tables["shell"], folder, fileContext, context);
+  const invalidGroups = new Set<string>();
+  if (tables["files"] !== undefined && folder === undefined)
+    invalidGroups.add("files").add("shell");
+  if (shell === undefined && hasFolder(tables["shell"])) invalidGroups.add("shell");
   return {
     groups: {
-      files: folder ? { folder, readOnly: files.read_only, ...policiesOf(files) } : undefined,
+      files: folder ? { folder, readOnly: files.read_only, ...pickPolicies(files) } : undefined,
       shell,
       web: {
         maxBytes: Math.floor(web.max_kb * 1024),
         timeoutMs: web.timeout_seconds * 1000,
-        ...policiesOf(web),
+        ...pickPolicies(web),
       },
-      time: policiesOf(time),
-      agents: { approval: agents.approval, results: agents.results },
+      time: pickPolicies(time),
+      agents: { approval: agents.approval, resultApproval: agents.result_approval },
     },
-    refused,
+    invalidGroups,
   };
 }
 
-function checkGroups(named: Table, { problems }: Reading): void {
-  const known: readonly string[] = builtInGroups;
-  for (const name of Object.keys(named)) {
-    if (known.includes(name)) continue;
-    const near = didYouMean(name, known) || ` known are ${known.join(", ")}`;
+function checkGroupNames(tables: TomlTable, { problems }: DecodeContext): void {
+  const knownNames: readonly string[] = builtInToolGroups;
+  for (const name of Object.keys(tables)) {
+    if (knownNames.includes(name)) continue;
+    const suggestion = didYouMean(name, knownNames) || `; known groups: ${knownNames.join(", ")}`;
     problems.error(
       ["tools", name],
-      `is no built-in tool group;${near} (a server of tools is written [${pathText(["mcp", name])}])`,
+      `unknown tool group${suggestion}; for an MCP server write [${formatKeyPath(["mcp", name])}]`,
     );
   }
 }
 
-function readShell(
+function decodeShell(
   table: unknown,
   filesFolder: string | undefined,
-  beside: Beside,
-  reading: Reading,
+  fileContext: ConfigFileContext,
+  context: DecodeContext,
 ): ShellConfig | undefined {
-  const { problems } = reading;
+  const { problems } = context;
   const path = ["tools", "shell"];
-  const isLoose =
-    isTable(table) && (table["approval"] === "auto" || table["approval"] === "ask once");
-  if (isLoose)
+  const isTooPermissive =
+    isTomlTable(table) && ["auto", "ask_once", "ask once"].includes(String(table["approval"]));
+  if (isTooPermissive)
     problems.error(
       [...path, "approval"],
-      'would run commands unasked; name those that may be run without a question: allow = ["git status"]',
+      'would run all commands without approval; list those that need none, such as allow = ["git status"]',
     );
-  const asked = isLoose ? { ...table, approval: undefined } : table;
-  const given = decodeSection("tools.shell", asked, path, reading);
-  given.allow.forEach((command, index) => {
-    const problem = allowEntryProblem(command);
+  const checkedTable = isTooPermissive ? { ...table, approval: undefined } : table;
+  const values = decodeSection("tools.shell", checkedTable, path, context);
+  values.allow.forEach((command, index) => {
+    const problem = findAllowlistEntryProblem(command);
     if (problem !== undefined) problems.error([...path, "allow", index], problem);
   });
-  given.env.forEach((name, index) => {
+  values.env.forEach((name, index) => {
     if (!isVariableName(name))
       problems.error(
         [...path, "env", index],
-        "is no name of a variable; write the name alone, without $ and value",
+        "must be the name of an environment variable, without $ and value",
       );
   });
-  const folder = given.folder === undefined ? filesFolder : pathFrom(beside, given.folder);
+  const folder =
+    values.folder === undefined ? filesFolder : resolveConfigPath(fileContext, values.folder);
   if (folder === undefined) return undefined;
-  const { allow, env, timeout_seconds: seconds } = given;
-  return { folder, allow, timeoutMs: seconds * 1000, env, ...policiesOf(given) };
+  const { allow, env, timeout_seconds: seconds } = values;
+  return { folder, allow, timeoutMs: seconds * 1000, env, ...pickPolicies(values) };
 }
 
 function hasFolder(table: unknown): boolean {
-  return isTable(table) && table["folder"] !== undefined;
+  return isTomlTable(table) && table["folder"] !== undefined;
 }
 
-export function policiesOf({ approval, results, unmask }: ToolPolicies): ToolPolicies {
-  return { approval, results, unmask };
+export function pickPolicies(values: {
+  approval: ToolPolicies["approval"];
+  result_approval: ToolPolicies["resultApproval"];
+  unmask: boolean;
+}): ToolPolicies {
+  const { approval, result_approval: resultApproval, unmask } = values;
+  return { approval, resultApproval, unmask };
 }

@@ -1,41 +1,42 @@
 import type { ServerResponse } from "node:http";
-import { Problem } from "../problem.ts";
+import { GatewayError } from "../gateway-error.ts";
 
 /**
- * Memory that the bodies of all requests in progress may take together. A request is charged while its body is read,
- * by what it unpacks to, and its share is released when its reply has ended: until then it may be sent to another upstream.
+ * Limits the memory that the bodies of all requests in progress use together. A request is charged for its decompressed
+ * body while the body is read. Its share is released when the reply ends, because until then the body may be sent to
+ * another upstream.
  */
 export class BodyMemory {
   readonly #maxBytes: number;
-  readonly #charged = new Map<ServerResponse, number>();
+  readonly #bytesByResponse = new Map<ServerResponse, number>();
   #total = 0;
 
   constructor(maxBytes: number) {
     this.#maxBytes = maxBytes;
   }
 
-  /** Throws a Problem (503) if the bytes do not fit. A single request always fits, however large it is. */
+  /** Throws a GatewayError (503) if the limit is exceeded. A request is always accepted if it is the only one in progress. */
   charge(response: ServerResponse, bytes: number): void {
-    const before = this.#charged.get(response);
-    const isAlone = this.#total === (before ?? 0);
+    const previousBytes = this.#bytesByResponse.get(response);
+    const isAlone = this.#total === (previousBytes ?? 0);
     if (this.#total + bytes > this.#maxBytes && !isAlone)
-      throw new Problem(
+      throw new GatewayError(
         "server_is_overloaded",
-        `the bodies of all requests in progress take more than ${Math.floor(this.#maxBytes / megabyte)} MB; try again when some have ended`,
+        `request bodies in progress exceed ${Math.floor(this.#maxBytes / megabyte)} MB in total; try again later`,
         { retryAfter: retryAfterSeconds },
       );
-    if (before === undefined) {
-      // A reply that has ended already will not do so again.
+    if (previousBytes === undefined) {
+      // A response that is already closed emits no second "close".
       if (response.closed) return;
       response.once("close", () => this.#release(response));
     }
     this.#total += bytes;
-    this.#charged.set(response, (before ?? 0) + bytes);
+    this.#bytesByResponse.set(response, (previousBytes ?? 0) + bytes);
   }
 
   #release(response: ServerResponse): void {
-    this.#total -= this.#charged.get(response) ?? 0;
-    this.#charged.delete(response);
+    this.#total -= this.#bytesByResponse.get(response) ?? 0;
+    this.#bytesByResponse.delete(response);
   }
 }
 

@@ -1,61 +1,63 @@
 import { readFileSync } from "node:fs";
 import type { Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import { Problem } from "../problem.ts";
+import { GatewayError } from "../gateway-error.ts";
 
-/** Open files that are not connections of clients or upstreams: the database, the page, the log, Node's own. */
-const otherFiles = 64;
-const fewestConnections = 8;
-/** How long a connection beyond the limit may stay without a request. */
-const idleMs = 1_000;
+/** Open files that are not connections of clients or upstreams: database, page, log, and those of Node.js. */
+const reservedFiles = 64;
+const minConnections = 8;
+/** A connection beyond the limit is closed if it sends nothing for this long. */
+const excessIdleMs = 1_000;
 
 /**
- * Keeps some of the files that this process may open for upstreams and for its own work: requests on connections beyond the
- * limit get a clear answer, instead of failing anywhere for want of a file descriptor.
+ * Reserves file descriptors for upstream connections and for the gateway itself. Requests on connections beyond the limit
+ * get a 503 with a clear message instead of failing at an arbitrary point with EMFILE.
  */
 export class ConnectionLimit {
-  readonly #most: number;
-  #open = 0;
-  readonly #beyond = new WeakSet<Socket>();
+  readonly #maxConnections: number;
+  #openCount = 0;
+  readonly #excessSockets = new WeakSet<Socket>();
 
-  constructor(server: Server, most = connectionsFor(openFilesLimit())) {
-    this.#most = most;
+  constructor(server: Server, maxConnections = computeMaxConnections(readOpenFilesLimit())) {
+    this.#maxConnections = maxConnections;
     server.on("connection", (socket: Socket) => this.#add(socket));
   }
 
-  /** Throws if the connection is beyond the limit; it is closed behind the response. */
-  check(socket: Socket, response: ServerResponse): void {
-    if (!this.#beyond.has(socket)) return;
+  /** Throws a GatewayError (503) if the connection is beyond the limit. It is closed after the response. */
+  assertWithinLimit(socket: Socket, response: ServerResponse): void {
+    if (!this.#excessSockets.has(socket)) return;
     response.setHeader("connection", "close");
-    throw new Problem(
+    throw new GatewayError(
       "server_is_overloaded",
-      `the gateway has too many connections open (more than ${this.#most}); try again later, or raise its limit of open files (ulimit -n)`,
+      `too many open connections (limit ${this.#maxConnections}); try again later or raise the open file limit (ulimit -n)`,
       { retryAfter: 5 },
     );
   }
 
   #add(socket: Socket): void {
-    this.#open += 1;
-    socket.once("close", () => (this.#open -= 1));
-    if (this.#open <= this.#most) return;
-    this.#beyond.add(socket);
-    const idle = setTimeout(() => {
+    this.#openCount += 1;
+    socket.once("close", () => (this.#openCount -= 1));
+    if (this.#openCount <= this.#maxConnections) return;
+    this.#excessSockets.add(socket);
+    const idleTimer = setTimeout(() => {
       if (socket.bytesRead === 0) socket.destroy();
-    }, idleMs);
-    socket.once("close", () => clearTimeout(idle));
+    }, excessIdleMs);
+    socket.once("close", () => clearTimeout(idleTimer));
   }
 }
 
-/** A request has a connection to a client and one to an upstream. */
-export function connectionsFor(openFiles: number): number {
-  return Math.max(fewestConnections, Math.floor((openFiles - otherFiles) / 2));
+/** Half of the available files: each request needs a connection to the client and one to an upstream. */
+export function computeMaxConnections(openFiles: number): number {
+  return Math.max(minConnections, Math.floor((openFiles - reservedFiles) / 2));
 }
 
-/** Of this process; infinite where the system does not say. */
-function openFilesLimit(): number {
+/** The soft limit of this process. Infinity if the system does not report it. */
+function readOpenFilesLimit(): number {
   try {
-    const soft = /^Max open files\s+(\d+)/m.exec(readFileSync("/proc/self/limits", "utf8"))?.[1];
-    return soft === undefined ? Number.POSITIVE_INFINITY : Number(soft);
+    const softLimit = /^Max open files\s+(\d+)/m.exec(
+      readFileSync("/proc/self/limits", "utf8"),
+    )?.[1];
+    return softLimit === undefined ? Number.POSITIVE_INFINITY : Number(softLimit);
   } catch {
     return Number.POSITIVE_INFINITY;
   }

@@ -1,52 +1,52 @@
 import { describeJsonLimit, findExceededJsonLimit } from "@deltawire/wire";
 
-/** Objects and lists down to this level are read member by member; what is deeper is parsed in one piece. */
-const memberLevels = 5;
-/** Characters that are read before others have a turn. */
-const stepLength = 64 * 1024;
-/** Shorter pieces cannot hold more values than may be parsed at once. */
-const longestUnchecked = 500_000;
+/** Objects and arrays above this depth are read member by member; deeper values are parsed with `JSON.parse`. */
+const maxSteppedDepth = 5;
+/** Characters to read before the generator yields. */
+const charactersPerStep = 64 * 1024;
+/** Slices up to this length cannot contain more values than the limit. */
+const maxUncheckedLength = 500_000;
 
 /**
- * Parses JSON in steps, for texts with so many values that `JSON.parse` would block the event loop. Gives the same value as
- * `JSON.parse`. Throws a SyntaxError for what is not JSON, and for a piece with more values than may be parsed at once.
+ * Parses JSON in steps, for input with so many values that `JSON.parse` would block the event loop. Returns the same value
+ * as `JSON.parse`. Throws a SyntaxError for invalid JSON, and for a deep value with more values than may be parsed at once.
  */
 export function* parseJsonSteps(text: string): Generator<void, unknown> {
-  const reader = new MemberReader(text);
+  const reader = new SteppedJsonReader(text);
   const value = yield* reader.readValue(0);
-  reader.skipBlanks();
-  if (reader.at < text.length) throw reader.unexpected();
+  reader.skipWhitespace();
+  if (reader.position < text.length) throw reader.createSyntaxError();
   return value;
 }
 
-class MemberReader {
+class SteppedJsonReader {
   readonly #text: string;
-  at = 0;
-  #lastStep = 0;
+  position = 0;
+  #lastYieldPosition = 0;
 
   constructor(text: string) {
     this.#text = text;
   }
 
-  *readValue(level: number): Generator<void, unknown> {
-    this.skipBlanks();
-    const character = this.#text[this.at];
-    if (level < memberLevels && character === "{") return yield* this.#readObject(level);
-    if (level < memberLevels && character === "[") return yield* this.#readList(level);
-    return this.#parsePiece();
+  *readValue(depth: number): Generator<void, unknown> {
+    this.skipWhitespace();
+    const character = this.#text[this.position];
+    if (depth < maxSteppedDepth && character === "{") return yield* this.#readObject(depth);
+    if (depth < maxSteppedDepth && character === "[") return yield* this.#readArray(depth);
+    return this.#parseSlice();
   }
 
-  *#readObject(level: number): Generator<void, Record<string, unknown>> {
+  *#readObject(depth: number): Generator<void, Record<string, unknown>> {
     const object: Record<string, unknown> = {};
-    this.at += 1;
-    for (let isFirst = true; !this.#closes("}", isFirst); isFirst = false) {
-      if (this.#text[this.at] !== '"') throw this.unexpected();
-      const key = this.#parsePiece() as string;
-      this.skipBlanks();
-      if (this.#text[this.at] !== ":") throw this.unexpected();
-      this.at += 1;
-      const value = yield* this.#readMember(level);
-      // An assignment would set the prototype.
+    this.position += 1;
+    for (let isFirst = true; !this.#consumeSeparator("}", isFirst); isFirst = false) {
+      if (this.#text[this.position] !== '"') throw this.createSyntaxError();
+      const key = this.#parseSlice() as string;
+      this.skipWhitespace();
+      if (this.#text[this.position] !== ":") throw this.createSyntaxError();
+      this.position += 1;
+      const value = yield* this.#readMember(depth);
+      // A plain assignment would set the prototype.
       if (key === "__proto__")
         Object.defineProperty(object, key, {
           value,
@@ -59,97 +59,104 @@ class MemberReader {
     return object;
   }
 
-  *#readList(level: number): Generator<void, unknown[]> {
-    const list: unknown[] = [];
-    this.at += 1;
-    for (let isFirst = true; !this.#closes("]", isFirst); isFirst = false)
-      list.push(yield* this.#readMember(level));
-    return list;
+  *#readArray(depth: number): Generator<void, unknown[]> {
+    const array: unknown[] = [];
+    this.position += 1;
+    for (let isFirst = true; !this.#consumeSeparator("]", isFirst); isFirst = false)
+      array.push(yield* this.#readMember(depth));
+    return array;
   }
 
-  *#readMember(level: number): Generator<void, unknown> {
-    if (this.at - this.#lastStep > stepLength) {
-      this.#lastStep = this.at;
+  *#readMember(depth: number): Generator<void, unknown> {
+    if (this.position - this.#lastYieldPosition > charactersPerStep) {
+      this.#lastYieldPosition = this.position;
       yield;
     }
-    return yield* this.readValue(level + 1);
+    return yield* this.readValue(depth + 1);
   }
 
-  /** True behind the last member; else it stands before the next one. */
-  #closes(bracket: "}" | "]", isFirst: boolean): boolean {
-    this.skipBlanks();
-    if (this.#text[this.at] === bracket) {
-      this.at += 1;
+  /** Returns true after the last member. Otherwise moves to the start of the next member. */
+  #consumeSeparator(bracket: "}" | "]", isFirst: boolean): boolean {
+    this.skipWhitespace();
+    if (this.#text[this.position] === bracket) {
+      this.position += 1;
       return true;
     }
     if (isFirst) return false;
-    if (this.#text[this.at] !== ",") throw this.unexpected();
-    this.at += 1;
-    this.skipBlanks();
+    if (this.#text[this.position] !== ",") throw this.createSyntaxError();
+    this.position += 1;
+    this.skipWhitespace();
     return false;
   }
 
-  #parsePiece(): unknown {
-    const piece = this.#text.slice(this.at, this.#endOfValue());
-    if (piece === "") throw this.unexpected();
-    const exceeded = piece.length > longestUnchecked ? findExceededJsonLimit(piece) : undefined;
-    if (exceeded !== undefined)
-      throw new SyntaxError(`the value at position ${this.at} ${describeJsonLimit(exceeded)}`);
-    const value: unknown = JSON.parse(piece);
-    this.at += piece.length;
+  #parseSlice(): unknown {
+    const slice = this.#text.slice(this.position, this.#findValueEnd());
+    if (slice === "") throw this.createSyntaxError();
+    const exceededLimit =
+      slice.length > maxUncheckedLength ? findExceededJsonLimit(slice) : undefined;
+    if (exceededLimit !== undefined)
+      throw new SyntaxError(
+        `the value at position ${this.position} ${describeJsonLimit(exceededLimit)}`,
+      );
+    const value: unknown = JSON.parse(slice);
+    this.position += slice.length;
     return value;
   }
 
-  #endOfValue(): number {
+  #findValueEnd(): number {
     const text = this.#text;
-    const first = text.charCodeAt(this.at);
-    if (first === quote) return this.#endOfString(this.at);
+    const first = text.charCodeAt(this.position);
+    if (first === quote) return this.#findStringEnd(this.position);
     if (first !== openBrace && first !== openBracket) {
-      endOfScalar.lastIndex = this.at;
-      const found = endOfScalar.exec(text);
-      return found === null ? text.length : found.index;
+      scalarEndPattern.lastIndex = this.position;
+      const match = scalarEndPattern.exec(text);
+      return match === null ? text.length : match.index;
     }
     let depth = 0;
-    for (let at = this.at; at < text.length; at += 1) {
-      const code = text.charCodeAt(at);
-      if (code === quote) at = this.#endOfString(at) - 1;
+    for (let index = this.position; index < text.length; index += 1) {
+      const code = text.charCodeAt(index);
+      if (code === quote) index = this.#findStringEnd(index) - 1;
       else if (code === openBrace || code === openBracket) depth += 1;
       else if (code === closeBrace || code === closeBracket) {
         depth -= 1;
-        if (depth === 0) return at + 1;
+        if (depth === 0) return index + 1;
       }
     }
     return text.length;
   }
 
-  #endOfString(from: number): number {
+  #findStringEnd(start: number): number {
     const text = this.#text;
-    for (let at = text.indexOf('"', from + 1); at !== -1; at = text.indexOf('"', at + 1)) {
+    for (
+      let index = text.indexOf('"', start + 1);
+      index !== -1;
+      index = text.indexOf('"', index + 1)
+    ) {
       let backslashes = 0;
-      while (text.charCodeAt(at - backslashes - 1) === backslash) backslashes += 1;
-      if (backslashes % 2 === 0) return at + 1;
+      while (text.charCodeAt(index - backslashes - 1) === backslash) backslashes += 1;
+      if (backslashes % 2 === 0) return index + 1;
     }
     return text.length;
   }
 
-  skipBlanks(): void {
-    while (isBlank(this.#text.charCodeAt(this.at))) this.at += 1;
+  skipWhitespace(): void {
+    while (isWhitespace(this.#text.charCodeAt(this.position))) this.position += 1;
   }
 
-  unexpected(): SyntaxError {
-    const found = this.#text[this.at];
+  createSyntaxError(): SyntaxError {
+    const character = this.#text[this.position];
     return new SyntaxError(
-      found === undefined
+      character === undefined
         ? "unexpected end of JSON"
-        : `unexpected ${JSON.stringify(found)} at position ${this.at}`,
+        : `unexpected ${JSON.stringify(character)} at position ${this.position}`,
     );
   }
 }
 
 const [quote, backslash] = [0x22, 0x5c];
 const [openBrace, closeBrace, openBracket, closeBracket] = [0x7b, 0x7d, 0x5b, 0x5d];
-const endOfScalar = /[\s,:[\]{}"]/g;
+const scalarEndPattern = /[\s,:[\]{}"]/g;
 
-function isBlank(code: number): boolean {
+function isWhitespace(code: number): boolean {
   return code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09;
 }

@@ -9,110 +9,118 @@ import {
   type JsonLimit,
   type JsonLimits,
 } from "@deltawire/wire";
-import { runInTurns } from "@deltawire/agent";
+import { runTimeSliced } from "@deltawire/agent";
 import type { GenericSchema, InferOutput } from "valibot";
 import { parseBody } from "../parse-body.ts";
-import type { Call } from "./call.ts";
+import type { RequestContext } from "./request-context.ts";
 import { parseJsonSteps } from "./parse-json-steps.ts";
-import { Problem } from "../problem.ts";
+import { GatewayError } from "../gateway-error.ts";
 
-/** Bounds of every request body. */
-type BodyCall = Pick<Call, "request" | "response" | "bodyLimits">;
+type BodyContext = Pick<RequestContext, "request" | "response" | "bodyLimits">;
 
 /**
- * Returns the JSON body, unpacked and parsed. Size, nesting and the number of values are checked while it is read, so
- * that nothing large is built of a body that is over a limit. `whenEmpty` stands for a body that need not be sent;
- * `minValues` are allowed whatever the configured limit is.
+ * Returns the decompressed and parsed JSON body. Size, nesting and the number of values are checked while it is read, so
+ * a body over a limit is never parsed. For an empty body returns `whenEmpty` or, if that is undefined, throws. At least
+ * `minValues` values are allowed even if the configured limit is lower. Throws a GatewayError if the body is invalid.
  */
-export async function readJson(
-  call: BodyCall,
+export async function readJsonBody(
+  context: BodyContext,
   {
     maxBytes,
     minValues = 0,
     whenEmpty,
   }: { maxBytes?: number; minValues?: number; whenEmpty?: unknown } = {},
 ): Promise<unknown> {
-  const { bodyLimits, response } = call;
+  const { bodyLimits, response } = context;
   const maxValues = Math.max(bodyLimits.maxJsonValues, minValues);
   const limits = { ...defaultJsonLimits, maxValues };
   const scanner = new JsonLimitScanner(limits);
-  const bytes = await readAll(call, maxBytes, (chunk) => {
-    const exceeded = scanner.push(chunk);
-    if (exceeded !== undefined) throw jsonProblem(exceeded, limits);
+  const bytes = await collectBody(context, maxBytes, (chunk) => {
+    const exceededLimit = scanner.push(chunk);
+    if (exceededLimit !== undefined) throw createJsonLimitError(exceededLimit, limits);
   });
-  bodyLimits.memory.charge(response, scanner.values * bytesPerValue);
-  const isLarge = bytes.length > largeBytes;
+  bodyLimits.memory.charge(response, scanner.valueCount * bytesPerValue);
+  const isLarge = bytes.length > largeBodyBytes;
   if (isLarge) await yieldToEventLoop();
   const text = bytes.toString("utf8");
   if (isLarge) await yieldToEventLoop();
-  const parsed =
-    scanner.values > mostParsedAtOnce ? await parseInTurns(text) : parse(text, whenEmpty);
-  if (isLarge || scanner.values > manyValues) await yieldToEventLoop();
-  return parsed;
+  const value =
+    scanner.valueCount > maxValuesPerParse
+      ? await parseTimeSliced(text)
+      : parseJsonText(text, whenEmpty);
+  if (isLarge || scanner.valueCount > manyValues) await yieldToEventLoop();
+  return value;
 }
 
-/** Returns the JSON body as its schema has it. Throws a Problem that names the path of what is wrong. */
-export async function readBody<const Schema extends GenericSchema>(
-  call: BodyCall,
+/** Returns the JSON body validated against a schema. Throws a GatewayError (400) that names the path of the invalid value. */
+export async function readValidatedBody<const Schema extends GenericSchema>(
+  context: BodyContext,
   schema: Schema,
   options: { whenEmpty?: unknown } = {},
 ): Promise<InferOutput<Schema>> {
-  return parseBody(schema, await readJson(call, options));
+  return parseBody(schema, await readJsonBody(context, options));
 }
 
-/** What a parsed value takes beside its text, roughly. */
+/** Rough memory of one parsed value, in addition to its text. */
 const bytesPerValue = 100;
-/** From here on decoding and parsing are separate turns of the event loop: each takes about 1 ms per MB. */
-const largeBytes = 4 * 1024 * 1024;
+/** For larger bodies decoding and parsing run in separate turns of the event loop: each takes about 1 ms per MB. */
+const largeBodyBytes = 4 * 1024 * 1024;
+/** After parsing more values than this, the event loop gets a turn before the body is processed. */
 const manyValues = 20_000;
 
-/** More values are parsed in several turns of the event loop. */
-const mostParsedAtOnce = defaultJsonLimits.maxValues;
+/** Bodies with more values are parsed in several turns of the event loop. */
+const maxValuesPerParse = defaultJsonLimits.maxValues;
 
-async function parseInTurns(text: string): Promise<unknown> {
+async function parseTimeSliced(text: string): Promise<unknown> {
   try {
-    return await runInTurns(parseJsonSteps(text));
+    return await runTimeSliced(parseJsonSteps(text));
   } catch (error) {
-    throw new Problem("invalid_json", `the body is no JSON: ${(error as Error).message}`);
+    throw new GatewayError(
+      "invalid_json",
+      `the body is not valid JSON: ${(error as Error).message}`,
+    );
   }
 }
 
-function parse(text: string, whenEmpty: unknown): unknown {
+function parseJsonText(text: string, whenEmpty: unknown): unknown {
   if (text.trim() === "") {
     if (whenEmpty !== undefined) return whenEmpty;
-    throw new Problem("invalid_json", "the body is empty; send a JSON object");
+    throw new GatewayError("invalid_json", "the body is empty; send a JSON object");
   }
   try {
     return JSON.parse(text);
   } catch (error) {
-    throw new Problem("invalid_json", `the body is no JSON: ${(error as Error).message}`);
+    throw new GatewayError(
+      "invalid_json",
+      `the body is not valid JSON: ${(error as Error).message}`,
+    );
   }
 }
 
-function jsonProblem(exceeded: JsonLimit, limits: JsonLimits): Problem {
-  const description = `the body ${describeJsonLimit(exceeded, limits)}`;
-  return exceeded === "depth"
-    ? new Problem("invalid_json", `${description}; flatten it`)
-    : new Problem(
+function createJsonLimitError(exceededLimit: JsonLimit, limits: JsonLimits): GatewayError {
+  const description = `the body ${describeJsonLimit(exceededLimit, limits)}`;
+  return exceededLimit === "depth"
+    ? new GatewayError("invalid_json", `${description}; flatten it`)
+    : new GatewayError(
         "request_too_large",
-        `${description}; raise server.max_json_values or send fewer`,
+        `${description}; send fewer, or raise server.max_json_values`,
       );
 }
 
-/** Returns the body as bytes, unpacked and bounded. */
-export function readBytes(call: BodyCall): Promise<Buffer> {
-  return readAll(call);
+/** Returns the decompressed body. Throws a GatewayError (413) if it is larger than the limit. */
+export function readBodyBytes(context: BodyContext): Promise<Buffer> {
+  return collectBody(context);
 }
 
-async function readAll(
-  call: BodyCall,
+async function collectBody(
+  context: BodyContext,
   maxBytes?: number,
-  check?: (chunk: Buffer) => void,
+  onChunk?: (chunk: Buffer) => void,
 ): Promise<Buffer> {
-  const { request, response, bodyLimits } = call;
+  const { request, response, bodyLimits } = context;
   const chunks: Buffer[] = [];
-  for await (const chunk of bodyChunks(request, maxBytes ?? bodyLimits.maxBytes)) {
-    check?.(chunk);
+  for await (const chunk of streamBody(request, maxBytes ?? bodyLimits.maxBytes)) {
+    onChunk?.(chunk);
     bodyLimits.memory.charge(response, chunk.length);
     chunks.push(chunk);
   }
@@ -120,51 +128,52 @@ async function readAll(
 }
 
 /**
- * Yields the body unpacked, at most `maxBytes` of it. Throws a Problem for a body that is larger, is cut or cannot be
- * unpacked. The request is never destroyed: the rest of its body still has to be skipped, or the connection closed.
+ * Yields the decompressed body. Throws a GatewayError if it is larger than `maxBytes`, is truncated or cannot be
+ * decompressed. Does not destroy the request: after an error the caller must discard the rest or close the connection.
  */
-export async function* bodyChunks(
+export async function* streamBody(
   request: IncomingMessage,
   maxBytes: number,
 ): AsyncGenerator<Buffer> {
-  checkAnnouncedLength(request, maxBytes);
-  const unpacker = createUnpacker(request.headers["content-encoding"] ?? "identity");
+  assertContentLength(request, maxBytes);
+  const decompressor = createDecompressor(request.headers["content-encoding"] ?? "identity");
   let size = 0;
-  const fail = (error: Error): void => void unpacker?.destroy(error);
+  const fail = (error: Error): void => void decompressor?.destroy(error);
   try {
-    if (unpacker !== undefined) {
-      // A request that is cut ends with an error, and a pipe passes none on.
+    if (decompressor !== undefined) {
+      // A truncated request ends with an error, which `pipe` does not forward.
       request.once("error", fail);
-      request.pipe(unpacker);
+      request.pipe(decompressor);
     }
-    for await (const chunk of (unpacker ?? request).iterator({ destroyOnReturn: false })) {
+    for await (const chunk of (decompressor ?? request).iterator({ destroyOnReturn: false })) {
       size += (chunk as Buffer).length;
-      if (size > maxBytes) throw tooLarge(maxBytes);
+      if (size > maxBytes) throw createTooLargeError(maxBytes);
       yield chunk as Buffer;
     }
   } catch (error) {
-    throw bodyProblem(error, unpacker !== undefined);
+    throw toBodyError(error, decompressor !== undefined);
   } finally {
-    if (unpacker !== undefined) {
+    if (decompressor !== undefined) {
       request.off("error", fail);
-      request.unpipe(unpacker);
-      unpacker.destroy();
+      request.unpipe(decompressor);
+      decompressor.destroy();
     }
   }
 }
 
-/** Throws a Problem if the Content-Length is over the limit, before any of the body is read. */
-export function checkAnnouncedLength(request: IncomingMessage, maxBytes: number): void {
-  if (Number(request.headers["content-length"] ?? 0) > maxBytes) throw tooLarge(maxBytes);
+/** Throws a GatewayError (413) if the Content-Length is over the limit, before the body is read. */
+export function assertContentLength(request: IncomingMessage, maxBytes: number): void {
+  if (Number(request.headers["content-length"] ?? 0) > maxBytes)
+    throw createTooLargeError(maxBytes);
 }
 
-/** True if the body is sent in a content coding that has to be undone. */
-export function isPacked({ headers }: IncomingMessage): boolean {
+/** True if the body has a content-encoding other than identity. */
+export function isCompressed({ headers }: IncomingMessage): boolean {
   const encoding = (headers["content-encoding"] ?? "").trim().toLowerCase();
   return encoding !== "" && encoding !== "identity";
 }
 
-function createUnpacker(encoding: string): Transform | undefined {
+function createDecompressor(encoding: string): Transform | undefined {
   switch (encoding.trim().toLowerCase()) {
     case "":
     case "identity":
@@ -177,35 +186,39 @@ function createUnpacker(encoding: string): Transform | undefined {
     case "br":
       return zlib.createBrotliDecompress();
     case "zstd":
-      // RFC 9659: at most 8 MB. Without it a frame of a few bytes makes the decoder allocate 128 MB.
+      // RFC 9659: a window of at most 8 MB. Without this limit a frame of a few bytes makes the decoder allocate 128 MB.
       return zlib.createZstdDecompress({
         params: { [zlib.constants.ZSTD_d_windowLogMax]: 23 },
       });
     default:
-      throw new Problem(
+      throw new GatewayError(
         "encoding_not_supported",
         `content-encoding "${encoding.slice(0, 100)}" is not supported; use zstd, gzip, br, deflate or none`,
       );
   }
 }
 
-function bodyProblem(error: unknown, packed: boolean): unknown {
-  if (error instanceof Problem) return error;
+function toBodyError(error: unknown, wasCompressed: boolean): unknown {
+  if (error instanceof GatewayError) return error;
   const { code, message } = error as NodeJS.ErrnoException;
   if (code === "ECONNRESET" || code === "ERR_STREAM_PREMATURE_CLOSE")
-    return new Problem("request_timeout", "the request ended before its body was whole");
-  if (packed)
-    return new Problem(
+    return new GatewayError(
+      "request_timeout",
+      "the connection was closed before the complete body was received",
+    );
+  if (wasCompressed)
+    return new GatewayError(
       "invalid_json",
-      `the body cannot be unpacked: ${message}; compress it as its content-encoding says`,
+      `the body cannot be decompressed: ${message}; check that content-encoding matches it`,
     );
   return error;
 }
 
-function tooLarge(maxBytes: number): Problem {
-  const megabytes = Math.floor(maxBytes / 1024 / 1024);
-  return new Problem(
+function createTooLargeError(maxBytes: number): GatewayError {
+  // The limit may be less than a megabyte.
+  const megabytes = Number((maxBytes / 1024 / 1024).toFixed(3));
+  return new GatewayError(
     "request_too_large",
-    `the body is larger than ${megabytes} MB; raise server.max_body_mb or send less`,
+    `the body is larger than ${megabytes} MB; send less, or raise server.max_body_mb`,
   );
 }

@@ -2,66 +2,66 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { setImmediate as yieldToEventLoop } from "node:timers/promises";
 
-interface Connection {
-  /** Settles when the latest request of the connection is over. */
-  last: Promise<void>;
-  /** Of the requests that have come and are not over, each with what ends the wait for it. */
+interface ConnectionQueue {
+  /** Settles when the latest request of the connection has ended. */
+  lastRequest: Promise<void>;
+  /** Requests that have not ended, each with a function that stops waiting for its response to close. */
   readonly pending: Map<ServerResponse, () => void>;
 }
 
-/** A client that sends more requests than this without waiting for a reply is cut off; those that pipeline send a few. */
+/** A connection with more unanswered requests is closed. Clients that use pipelining send a few. */
 const maxPending = 256;
 
 /**
- * Serves the requests of a connection one after the other. Node announces pipelined requests all at once, up to some
- * thousand in 64 KB: their work would be one block of the event loop, and their replies would wait in memory.
+ * Serves the requests of a connection one after the other. Node emits pipelined requests all at once, up to about a
+ * thousand per 64 KB: serving them together would block the event loop and buffer all replies in memory.
  */
 export class RequestQueue {
-  readonly #connections = new WeakMap<Socket, Connection>();
+  readonly #connections = new WeakMap<Socket, ConnectionQueue>();
 
   /**
-   * Calls `serve` when it is the request's turn, and resolves when the reply has ended or the connection has closed. A
-   * request whose connection closed before its turn is not served. Too many requests close the connection: they are in
-   * memory already when they are counted, and Node does not let a parser rest.
+   * Calls `serve` when it is the request's turn. Resolves when the reply has ended or the connection has closed. A request
+   * whose connection closes before its turn is not served. Too many requests close the connection: they are already in
+   * memory when they are counted, and Node's parser cannot be paused.
    */
   async run(
     { socket }: IncomingMessage,
     response: ServerResponse,
     serve: () => Promise<void>,
   ): Promise<void> {
-    const connection = this.#connectionOf(socket);
+    const connection = this.#getConnection(socket);
     const { pending } = connection;
-    const previous = pending.size === 0 ? undefined : connection.last;
-    const closed = new Promise<void>((resolve) => {
+    const previous = pending.size === 0 ? undefined : connection.lastRequest;
+    const closePromise = new Promise<void>((resolve) => {
       pending.set(response, resolve);
       response.once("close", resolve);
     });
     if (pending.size > maxPending) socket.destroy();
-    connection.last = runInTurn(previous, socket, serve, closed);
+    connection.lastRequest = runInTurn(previous, socket, serve, closePromise);
     try {
-      await connection.last;
+      await connection.lastRequest;
     } finally {
       pending.delete(response);
     }
   }
 
-  /** True if a reply has begun on this connection and has not ended. */
+  /** True if a reply on this connection has started but not ended. */
   isReplying(socket: Socket): boolean {
     const responses = this.#connections.get(socket)?.pending.keys() ?? [];
     return [...responses].some(({ headersSent }) => headersSent);
   }
 
-  #connectionOf(socket: Socket): Connection {
-    const known = this.#connections.get(socket);
-    if (known !== undefined) return known;
+  #getConnection(socket: Socket): ConnectionQueue {
+    const existing = this.#connections.get(socket);
+    if (existing !== undefined) return existing;
     const pending = new Map<ServerResponse, () => void>();
-    const made: Connection = { last: Promise.resolve(), pending };
-    this.#connections.set(socket, made);
-    // A response that waits behind another is not closed with its connection.
+    const newConnection: ConnectionQueue = { lastRequest: Promise.resolve(), pending };
+    this.#connections.set(socket, newConnection);
+    // A response that is queued behind another one emits no "close" when the connection closes.
     socket.once("close", () => {
-      for (const end of pending.values()) end();
+      for (const stopWaiting of pending.values()) stopWaiting();
     });
-    return made;
+    return newConnection;
   }
 }
 
@@ -69,13 +69,13 @@ async function runInTurn(
   previous: Promise<void> | undefined,
   socket: Socket,
   serve: () => Promise<void>,
-  closed: Promise<void>,
+  closePromise: Promise<void>,
 ): Promise<void> {
   if (previous !== undefined) {
-    // Its failure is not this request's.
+    // The previous call of `run` handles the errors of its request.
     await previous.catch(() => undefined);
     await yieldToEventLoop();
     if (socket.destroyed) return;
   }
-  await Promise.all([serve(), closed]);
+  await Promise.all([serve(), closePromise]);
 }

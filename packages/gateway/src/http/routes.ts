@@ -1,205 +1,288 @@
-/** What the gateway serves, with the summaries of the OpenAPI document and of the page at `/`. */
+/** A route of the gateway. The OpenAPI document and the home page show its summary. */
 export interface Route<Name extends string = string> {
   readonly method: "GET" | "POST" | "DELETE";
-  /** With one `{…}` at the most. */
+  /** Contains at most two parameters, `{…}`. */
   readonly path: string;
   readonly name: Name;
   readonly summary: string;
-  /** Needs no token. */
-  readonly open: boolean;
-  /** What stands for `{…}` may have slashes, as the names of models have. */
-  readonly slashes: boolean;
+  /** True if no token is required. */
+  readonly isPublic: boolean;
+  /** True if the value of `{…}` may contain slashes, as model names do. */
+  readonly allowsSlashes: boolean;
 }
 
-type RouteOptions = Partial<Pick<Route, "open" | "slashes">>;
+type RouteOptions = Partial<Pick<Route, "isPublic" | "allowsSlashes">>;
 
-const route =
+const createRoute =
   (method: Route["method"]) =>
   <const Name extends string>(
     path: string,
     name: Name,
     summary: string,
-    { open = false, slashes = false }: RouteOptions = {},
-  ): Route<Name> => ({ method, path, name, summary, open, slashes });
+    { isPublic = false, allowsSlashes = false }: RouteOptions = {},
+  ): Route<Name> => ({ method, path, name, summary, isPublic, allowsSlashes });
 
-const get = route("GET");
-const post = route("POST");
-const del = route("DELETE");
+const get = createRoute("GET");
+const post = createRoute("POST");
+const del = createRoute("DELETE");
 
-/** Of two paths that fit, the first is meant: `events` is no chat. */
+/** The first match wins: `/api/chats/events` must precede `/api/chats/{chat}`. */
 const chatRoutes = [
   get(
     "/api/chats",
     "chats",
-    "Chats, pinned ones and then the last changed first; with `?q=` those that say so.",
+    "Lists chats: pinned ones first, then the most recently changed; with `?q=` searches them.",
   ),
-  post("/api/chats", "create chat", "A new chat."),
+  post("/api/chats", "create chat", "Creates a chat."),
   get(
     "/api/chats/events",
     "chat events",
-    "The changes of all chats from any stamp, and then as they happen.",
+    "Streams changes to all chats, starting after the given stamp or now.",
   ),
   get(
     "/api/chats/choices",
     "chat choices",
-    "What a chat can be set to: models, agents, tool groups, skills.",
+    "Returns the possible settings of a chat: models, agents, tool groups, skills.",
   ),
-  get("/api/chats/tags", "chat tags", "The tags in use, with how many chats have them."),
+  get("/api/chats/tags", "chat tags", "Lists the tags in use, with the number of chats of each."),
   post(
     "/api/chats/import",
     "import chats",
-    "Chats from a file: ours, or OpenAI's messages. All of them or none.",
+    "Imports chats from an exported file or from OpenAI messages: all of them or none.",
   ),
   get(
     "/api/chats/{chat}",
     "open chat",
-    "A chat with all its branches and versions, what runs as far as it has come.",
+    "Returns a chat with all branches and versions, including the current output of running answers.",
   ),
   del(
     "/api/chats/{chat}",
     "delete chat",
-    "Deletes a chat until it is restored, or with `?forever=true` for good.",
+    "Deletes a chat. It can be restored, except with `?forever=true`.",
   ),
-  post("/api/chats/{chat}/restore", "restore chat", "Takes the deletion of a chat back."),
+  post("/api/chats/{chat}/restore", "restore chat", "Restores a deleted chat."),
   post(
     "/api/chats/{chat}/edits",
     "edit chat",
-    "Changes a chat by edits, all or none: title, settings, the path, marks, deletions.",
+    "Applies edits to a chat, all or none: title, settings, selected branch, pins, bookmarks, deletions.",
   ),
-  post("/api/chats/{chat}/undo", "undo deletion", "Puts back what a delete took."),
-  post("/api/chats/{chat}/send", "send message", "Sends a message. The answer is a task."),
-  post("/api/chats/{chat}/rerun", "rerun answer", "Asks for another answer to the same message."),
+  post("/api/chats/{chat}/undo", "undo deletion", "Restores deleted messages of a chat."),
+  post("/api/chats/{chat}/send", "send message", "Sends a message. The answer runs as a task."),
+  post("/api/chats/{chat}/rerun", "rerun answer", "Starts another answer to the same message."),
   post(
-    "/api/chats/{chat}/edit",
+    "/api/chats/{chat}/edit-message",
     "edit message",
-    "Rewrites a message, as a version or a branch, and sends it; or an answer, by hand.",
+    "Edits a message as a new version or branch and sends it, or saves an edited answer.",
   ),
-  post("/api/chats/{chat}/continue", "continue answer", "Goes on with an answer that was cut off."),
+  post("/api/chats/{chat}/continue", "continue answer", "Continues an answer that was cut off."),
   post(
     "/api/chats/{chat}/stop",
     "stop answers",
-    "Stops an answer, or all that run. What they have finished is kept.",
+    "Stops one answer or all running ones. Finished parts are saved.",
   ),
-  post("/api/chats/{chat}/extract", "extract chat", "A part of a chat as a chat of its own."),
+  post("/api/chats/{chat}/extract", "extract chat", "Copies part of a chat into a new chat."),
   get(
     "/api/chats/{chat}/export",
     "export chat",
-    "A chat as a file: Markdown, HTML, JSON, OpenAI's messages or glued text.",
+    "Exports a chat as a file: Markdown, HTML, JSON, OpenAI messages, or JSON with each answer as one string.",
   ),
   get(
     "/api/chats/{chat}/removals",
     "chat removals",
-    "What was deleted in a chat and can be put back, the newest first.",
+    "Lists the deletions in a chat that can be undone, newest first.",
   ),
   get(
     "/api/chats/{chat}/variables",
     "chat variables",
-    "The long values that the tools of a chat have brought.",
+    "Lists the variables of a chat: long values that its tools returned.",
   ),
   post(
     "/api/blobs",
-    "keep blob",
-    "Keeps a picture, a sound or a file, to be attached to a message by its address.",
+    "upload blob",
+    "Stores an image, audio or any other file, to be attached to a message by its URL.",
   ),
 ] as const;
 
-/** The page and its session: a browser has no token before it has them. */
+/** Public, because a browser has no token before it has loaded the page and signed in. */
 const pageRoutes = [
   get(
     "/api/session",
     "session",
-    "Whether a token is asked for, and whether this browser is signed in.",
-    { open: true },
+    "Returns whether a token is required and whether this browser is signed in.",
+    { isPublic: true },
   ),
-  post("/api/session", "sign in", "For the page: takes a token and sets a cookie in its place.", {
-    open: true,
+  post("/api/session", "sign in", "For the page: exchanges a token for a session cookie.", {
+    isPublic: true,
   }),
-  del("/api/session", "sign out", "For the page: clears its cookie.", { open: true }),
-  get("/", "home", "The page; where none is built, what this is and how to connect.", {
-    open: true,
+  del("/api/session", "sign out", "For the page: clears the session cookie.", { isPublic: true }),
+  get("/", "home", "The page, or instructions for connecting clients if the page is not built.", {
+    isPublic: true,
   }),
-  get("/assets/{file}", "page asset", "A script, a style or a font of the page.", { open: true }),
+  get("/assets/{file}", "page asset", "A script, stylesheet or font of the page.", {
+    isPublic: true,
+  }),
 ] as const;
 
 export const routes = [
-  post("/v1/responses", "responses", "The Responses API, streamed and whole, on any upstream."),
-  post("/v1/chat/completions", "chat", "Chat Completions, streamed and whole, on any upstream."),
-  get("/v1/models", "models", "All models: OpenAI's `data` and Codex's `models` in one object."),
-  get("/v1/models/{model}", "model", "One model of the list.", { slashes: true }),
-  post("/v1/embeddings", "embeddings", "Passed through to the model's upstream."),
-  post("/v1/images/generations", "image generations", "Passed through to the model's upstream."),
-  post("/v1/images/edits", "image edits", "Passed through as a stream, multipart included."),
+  post("/v1/responses", "responses", "The Responses API, streaming or not, on any upstream."),
+  post(
+    "/v1/responses/compact",
+    "compact response",
+    "Lets the model summarize a conversation, and returns a shorter one that continues it.",
+  ),
+  post(
+    "/v1/responses/input_tokens",
+    "input tokens",
+    "Returns an estimate of the input tokens of a request.",
+  ),
+  get(
+    "/v1/responses/{response}",
+    "response",
+    "Returns a stored response; with `?stream=true` streams the events of one that runs in the background.",
+  ),
+  del("/v1/responses/{response}", "delete response", "Deletes a stored response."),
+  post(
+    "/v1/responses/{response}/cancel",
+    "cancel response",
+    "Cancels a response that runs in the background, with its upstream request.",
+  ),
+  get(
+    "/v1/responses/{response}/input_items",
+    "input items",
+    "Lists the items that were sent to the model for a stored response, including those of earlier turns.",
+  ),
+  post("/v1/conversations", "create conversation", "Creates a conversation, with its first items."),
+  get("/v1/conversations/{conversation}", "conversation", "Returns a conversation."),
+  post(
+    "/v1/conversations/{conversation}",
+    "update conversation",
+    "Replaces the metadata of a conversation.",
+  ),
+  del(
+    "/v1/conversations/{conversation}",
+    "delete conversation",
+    "Deletes a conversation with its items.",
+  ),
+  get("/v1/conversations/{conversation}/items", "conversation items", "Lists items."),
+  post(
+    "/v1/conversations/{conversation}/items",
+    "add conversation items",
+    "Adds items to a conversation.",
+  ),
+  get("/v1/conversations/{conversation}/items/{item}", "conversation item", "Returns an item."),
+  del(
+    "/v1/conversations/{conversation}/items/{item}",
+    "delete conversation item",
+    "Deletes an item of a conversation.",
+  ),
+  post("/v1/files", "upload file", "Stores a file, to which requests can refer by its id."),
+  get("/v1/files", "files", "Lists files."),
+  get("/v1/files/{file}", "file", "Returns a file without its content."),
+  del("/v1/files/{file}", "delete file", "Deletes a file."),
+  get("/v1/files/{file}/content", "file content", "Returns the content of a file."),
+  post("/v1/chat/completions", "chat", "Chat Completions, streaming or not, on any upstream."),
+  get(
+    "/v1/models",
+    "models",
+    "Lists all models: OpenAI's `data` and Codex's `models` in one object.",
+  ),
+  get("/v1/models/{model}", "model", "Returns one model of the list.", { allowsSlashes: true }),
+  post("/v1/embeddings", "embeddings", "Forwarded to the model's upstream."),
+  post("/v1/images/generations", "image generations", "Forwarded to the model's upstream."),
+  post(
+    "/v1/images/edits",
+    "image edits",
+    "Forwarded to the model's upstream. Uploads (multipart) are streamed.",
+  ),
   post(
     "/v1/audio/transcriptions",
     "transcriptions",
-    "Passed through as a stream, multipart included.",
+    "Forwarded to the model's upstream. Uploads (multipart) are streamed.",
   ),
-  post("/v1/audio/translations", "translations", "Passed through as a stream, multipart included."),
-  post("/v1/audio/speech", "speech", "Passed through; the sound comes back as it is made."),
+  post(
+    "/v1/audio/translations",
+    "translations",
+    "Forwarded to the model's upstream. Uploads (multipart) are streamed.",
+  ),
+  post("/v1/audio/speech", "speech", "Forwarded to the model's upstream. The audio is streamed."),
   post(
     "/api/tasks",
     "start task",
-    "Starts a task: an agent's whole run. Answers with it, or with its events.",
+    "Starts a task, one run of an agent. Returns the task or streams its events.",
   ),
-  get("/api/tasks", "tasks", "Tasks, the newest first."),
-  get("/api/tasks/{task}", "task", "A task, or one of a sub-agent, as far as it has come."),
+  get("/api/tasks", "tasks", "Lists tasks, newest first."),
+  get("/api/tasks/{task}", "task", "Returns the current state of a task or of a sub-agent's task."),
   get(
     "/api/tasks/{task}/events",
     "task events",
-    "The events of a task from any number, and then as they happen.",
+    "Streams the events of a task, after the given sequence number or starting with a snapshot.",
   ),
   post(
     "/api/tasks/{task}/cancel",
     "cancel task",
-    "Ends a task: its model, its tools and its sub-agents.",
+    "Cancels a task, with its model requests, tools and sub-agents.",
   ),
   post(
     "/api/tasks/{task}/input",
     "task input",
-    "A word to a task that runs; the model hears it at its next round.",
+    "Sends a message to a running task. The model receives it in its next round.",
   ),
-  get(
-    "/api/approvals",
-    "approvals",
-    "What all tasks wait for that a person has to decide, the oldest first.",
-  ),
+  get("/api/approvals", "approvals", "Lists the pending approvals of all tasks, oldest first."),
   post(
     "/api/approvals/{approval}",
     "decide approval",
-    "Decides what a task waits for. The first decision holds.",
+    "Resolves a pending approval. Only the first decision takes effect.",
   ),
   get(
     "/api/events",
     "events",
-    "The changes of chats and the events of several tasks on one connection.",
+    "Streams the changes of chats and the events of several tasks on one connection.",
   ),
   post(
     "/api/ui-messages",
     "ui messages",
-    "For `useChat` of the `ai` SDK: takes a chat's messages and answers with a task.",
+    "For `useChat` of the `ai` SDK: starts a task from the messages of a chat and streams it.",
   ),
   get(
     "/api/ui-messages/{chat}/stream",
     "resume ui messages",
-    "For `useChat` of the `ai` SDK: the task of a chat that is under way, from its start.",
+    "For `useChat` of the `ai` SDK: streams the running task of a chat from its start.",
   ),
-  get("/api/blobs/{hash}", "blob", "A picture or a file of a task or a chat."),
+  get("/api/blobs/{hash}", "blob", "Returns a file of a task or a chat."),
   ...chatRoutes,
-  get("/deltawire/upstreams", "upstreams", "What is configured and how it is doing."),
+  get(
+    "/deltawire/upstreams",
+    "upstreams",
+    "Returns the upstreams and MCP servers with their status.",
+  ),
   get(
     "/deltawire/codex",
     "codex",
-    "How to connect Codex: what to paste, and what `migrate` would change.",
+    "Returns instructions for connecting Codex: the configuration to paste, and what `migrate` would change.",
   ),
-  get("/deltawire/lessons", "lessons", "What was learned from upstreams' refusals."),
+  get("/deltawire/lessons", "lessons", "Lists the lessons learned from rejected requests."),
   del(
     "/deltawire/lessons",
     "forget lessons",
-    "Forgets lessons: all, or those of `?upstream=` and `&model=`.",
+    "Deletes lessons: all, or those of `?upstream=` and `&model=`.",
   ),
-  get("/healthz", "health", "200 as long as the process runs.", { open: true }),
-  get("/readyz", "ready", "200 while requests are taken, 503 while it shuts down.", { open: true }),
-  get("/openapi.json", "openapi", "This document.", { open: true }),
+  get("/deltawire/keys", "keys", "Lists the access keys, including expired and revoked ones."),
+  post("/deltawire/keys", "create key", "Creates an access key. Only this reply contains the key."),
+  del(
+    "/deltawire/keys/{key}",
+    "revoke key",
+    "Revokes an access key, given by name or id; with `?forever=true` removes a revoked one.",
+  ),
+  get("/healthz", "health", "Returns 200 while the process runs.", { isPublic: true }),
+  get(
+    "/readyz",
+    "ready",
+    "Returns 200 while requests are accepted; 503 during shutdown, and while a shared store is unreachable.",
+    {
+      isPublic: true,
+    },
+  ),
+  get("/openapi.json", "openapi", "The OpenAPI document of this API.", { isPublic: true }),
   ...pageRoutes,
 ] as const;
 
@@ -207,41 +290,64 @@ export type RouteName = (typeof routes)[number]["name"];
 
 export const chatRouteNames = chatRoutes.map(({ name }) => name);
 
-export type Routed =
-  | { is: "route"; name: RouteName; open: boolean; rest: string }
-  | { is: "wrong method"; allowed: readonly string[] }
-  | { is: "unknown"; hint: string };
+export type RouteMatch =
+  | {
+      type: "route";
+      name: RouteName;
+      isPublic: boolean;
+      pathParam: string;
+      /** Of a route with two parameters; else "". */
+      secondPathParam: string;
+    }
+  | { type: "wrong_method"; allowed: readonly string[] }
+  | { type: "unknown"; hint: string };
 
-export function routeOf(method: string, path: string): Routed {
-  const given = path.length > 1 ? path.replace(/\/$/, "") : path;
-  const found = matchers.flatMap(({ route, matches }) => {
-    const rest = matches(given);
-    return rest === undefined ? [] : [{ route, rest }];
+export function matchRoute(method: string, path: string): RouteMatch {
+  const pathname = path.length > 1 ? path.replace(/\/$/, "") : path;
+  const candidates = routeMatchers.flatMap(({ route, matchPath }) => {
+    const pathParams = matchPath(pathname);
+    return pathParams === undefined ? [] : [{ route, pathParams }];
   });
-  const asked = method === "HEAD" ? "GET" : method;
-  const fit = found.find(({ route }) => route.method === asked);
-  if (fit !== undefined)
-    return { is: "route", name: fit.route.name, open: fit.route.open, rest: fit.rest };
-  if (found.length > 0)
-    return { is: "wrong method", allowed: [...new Set(found.map(({ route }) => route.method))] };
-  return { is: "unknown", hint: hintFor(path) };
+  const effectiveMethod = method === "HEAD" ? "GET" : method;
+  const bestMatch = candidates.find(({ route }) => route.method === effectiveMethod);
+  if (bestMatch !== undefined)
+    return {
+      type: "route",
+      name: bestMatch.route.name,
+      isPublic: bestMatch.route.isPublic,
+      pathParam: bestMatch.pathParams[0] ?? "",
+      secondPathParam: bestMatch.pathParams[1] ?? "",
+    };
+  if (candidates.length > 0)
+    return {
+      type: "wrong_method",
+      allowed: [...new Set(candidates.map(({ route }) => route.method))],
+    };
+  return { type: "unknown", hint: buildNotFoundHint(path) };
 }
 
-const matchers = routes.map((route) => ({ route, matches: matcherOf(route) }));
+const routeMatchers = routes.map((route) => ({ route, matchPath: createPathMatcher(route) }));
 
-/** Answers with what stands for a route's `{…}`, or undefined for a path of another. */
-function matcherOf({ path, slashes }: Route): (given: string) => string | undefined {
-  const [before = "", after] = path.split(/\{\w+\}/);
-  if (after === undefined) return (given) => (given === before ? "" : undefined);
-  return (given) => {
-    if (!given.startsWith(before) || !given.endsWith(after)) return undefined;
-    const rest = given.slice(before.length, given.length - after.length);
-    if (rest === "") return undefined;
-    return rest.includes("/") && !slashes ? undefined : decoded(rest);
+/** Returns a function from a path to the values of `{…}`. Undefined: the path does not match. */
+function createPathMatcher({
+  path,
+  allowsSlashes,
+}: Route): (pathname: string) => readonly string[] | undefined {
+  const [before = "", ...rest] = path.split(/\{\w+\}/);
+  if (rest.length === 0) return (pathname) => (pathname === before ? [] : undefined);
+  const after = rest.at(-1) ?? "";
+  const between = rest.length === 2 ? rest[0] : undefined;
+  return (pathname) => {
+    if (!pathname.startsWith(before) || !pathname.endsWith(after)) return undefined;
+    const middle = pathname.slice(before.length, pathname.length - after.length);
+    const values = between === undefined ? [middle] : middle.split(between);
+    if (values.length !== (between === undefined ? 1 : 2) || values.includes("")) return undefined;
+    if (!allowsSlashes && values.some((value) => value.includes("/"))) return undefined;
+    return values.map(decodePathSegment);
   };
 }
 
-function decoded(text: string): string {
+function decodePathSegment(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
@@ -249,11 +355,9 @@ function decoded(text: string): string {
   }
 }
 
-/** The usual mistakes: `/v1` forgotten, or written twice. */
-function hintFor(path: string): string {
+/** Returns a hint for an unknown path. Common mistakes are a missing or repeated `/v1`. */
+function buildNotFoundHint(path: string): string {
   const candidate = path.startsWith("/v1/v1/") ? path.slice(3) : `/v1${path}`;
   if (routes.some((route) => route.path === candidate)) return `; did you mean ${candidate}?`;
-  if (path.startsWith("/v1/responses/"))
-    return "; responses cannot be fetched here, only gone on from with previous_response_id";
-  return "; GET /openapi.json lists what there is";
+  return "; GET /openapi.json lists the supported routes";
 }

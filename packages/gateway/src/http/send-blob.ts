@@ -1,48 +1,48 @@
 import type { IncomingHttpHeaders, ServerResponse } from "node:http";
 
-/** What a browser may show by itself; an SVG can hold a script. */
-const shown = /^(?:image\/(?!svg)|audio\/)[\w.+-]+$/i;
-const mediaType = /^[\w.+-]+\/[\w.+-]+(?:; *charset=[\w-]+)?$/i;
+/** Media types that browsers may display inline. Not SVG, which can contain scripts. */
+const inlineMediaTypes = /^(?:image\/(?!svg)|audio\/)[\w.+-]+$/i;
+const mediaTypePattern = /^[\w.+-]+\/[\w.+-]+(?:; *charset=[\w-]+)?$/i;
 
-/** Bytes that a tool or a model brought: nobody knows what is in them, so nothing in them may run. */
+/** Sends bytes from a tool, a model or a user. They are untrusted, so the headers keep browsers from running scripts in them. */
 export function sendBlob(
   response: ServerResponse,
   headers: IncomingHttpHeaders,
   hash: string,
-  { bytes, mediaType: kept }: { bytes: Uint8Array; mediaType: string },
+  { bytes, mediaType: storedType }: { bytes: Uint8Array; mediaType: string },
 ): void {
   const size = bytes.byteLength;
   const etag = `"${hash}"`;
-  const isOther = headers["if-range"] !== undefined && headers["if-range"] !== etag;
-  const range = isOther ? undefined : rangeOf(headers.range, size);
-  if (range === "nothing")
+  const isStaleRange = headers["if-range"] !== undefined && headers["if-range"] !== etag;
+  const range = isStaleRange ? undefined : parseRange(headers.range, size);
+  if (range === "unsatisfiable")
     return void response.writeHead(416, { "content-range": `bytes */${size}` }).end();
   const { start, end } = range ?? { start: 0, end: size };
   response.writeHead(range === undefined ? 200 : 206, {
-    "content-type": mediaType.test(kept) ? kept : "application/octet-stream",
+    "content-type": mediaTypePattern.test(storedType) ? storedType : "application/octet-stream",
     "content-length": end - start,
     ...(range === undefined ? {} : { "content-range": `bytes ${start}-${end - 1}/${size}` }),
     "accept-ranges": "bytes",
-    "content-disposition": shown.test(kept) ? "inline" : "attachment",
+    "content-disposition": inlineMediaTypes.test(storedType) ? "inline" : "attachment",
     "content-security-policy": "sandbox; default-src 'none'",
     "cross-origin-resource-policy": "same-origin",
     "x-content-type-options": "nosniff",
-    // Its address is its content.
+    // The URL contains the hash of the content.
     "cache-control": "private, max-age=31536000, immutable",
     etag,
   });
   response.end(bytes.subarray(start, end));
 }
 
-/** Safari plays no sound that it cannot have piece by piece. Several ranges at once are not served: all is. */
-function rangeOf(
+/** Safari plays audio only if ranges are supported. Returns undefined for several ranges: then the complete blob is sent. */
+function parseRange(
   header: string | undefined,
   size: number,
-): { start: number; end: number } | "nothing" | undefined {
+): { start: number; end: number } | "unsatisfiable" | undefined {
   const [, first = "", last = ""] = /^bytes=(\d*)-(\d*)$/.exec(header ?? "") ?? [];
   if (first === "" && last === "") return undefined;
   const start = first === "" ? Math.max(0, size - Number(last)) : Number(first);
   const end = first === "" || last === "" ? size : Math.min(size, Number(last) + 1);
   if (first !== "" && last !== "" && Number(last) < Number(first)) return undefined;
-  return start < end ? { start, end } : "nothing";
+  return start < end ? { start, end } : "unsatisfiable";
 }

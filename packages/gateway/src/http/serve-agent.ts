@@ -1,147 +1,157 @@
 import { hash } from "node:crypto";
-import { hasEnded } from "@deltawire/tasks";
+import type { TaskRequest } from "@deltawire/agent";
+import type { TaskCreation } from "@deltawire/tasks";
 import {
-  responsesRequest,
+  buildRequestEcho,
+  translateChatRequest,
   type ChatOverResponsesOptions,
   type JsonObject,
   type ResponsesRequest,
 } from "@deltawire/wire";
-import type { KeptResponses } from "../history/kept-responses.ts";
+import type { ResponseHistory } from "../history/response-history.ts";
 import { newId } from "../new-id.ts";
-import type { ClientRequest } from "../relay/plan.ts";
-import { AgentChat, chatOfAgent } from "../tasks/agent-models/agent-chat.ts";
+import type { ClientRequest } from "../relay/relay-plan.ts";
+import { AgentChatStream, toChatCompletion } from "../tasks/agent-models/agent-chat-stream.ts";
 import { AgentReply } from "../tasks/agent-models/agent-reply.ts";
-import { agentRequest } from "../tasks/agent-models/agent-request.ts";
+import { buildAgentTaskRequest } from "../tasks/agent-models/agent-request.ts";
 import {
   AgentTranslator,
-  chatWire,
-  noWire,
-  responsesWire,
+  createChatEncoding,
+  noEncoding,
+  responsesEncoding,
 } from "../tasks/agent-models/agent-translator.ts";
-import { taskProblem } from "../tasks/task-problem.ts";
+import { toTaskError } from "../tasks/task-errors.ts";
 import type { TaskService } from "../tasks/task-service.ts";
-import type { TranslatedStreams } from "../tasks/follow/translated-streams.ts";
-import type { ReplyRequest, WaitingReplies } from "../tasks/agent-models/waiting-replies.ts";
-import { sendJson, type Call } from "./call.ts";
-import { isProblemCode, Problem } from "../problem.ts";
+import type { TranslatedStreams } from "../tasks/streams/translated-streams.ts";
+import { getClientScope, sendJson, type RequestContext } from "./request-context.ts";
+import { assertAgentScope } from "./route-scopes.ts";
+import { withAccessKey } from "./task-request-params.ts";
+import { isGatewayErrorCode, GatewayError } from "../gateway-error.ts";
 
-/** Where agents run that are asked as models. */
-export interface AgentServer {
+/** Dependencies of the handlers that run agents as models. */
+export interface AgentRouteServices {
   tasks: TaskService;
   streams: TranslatedStreams;
-  /** What clients refer to, of replies of agents. */
-  kept: KeptResponses;
-  waiting: WaitingReplies;
-  /** It is the gateway that leaves, not the client: the task goes on after the next start. */
-  isEnding(): boolean;
+  /** Replies of agents, for `previous_response_id`. */
+  history: ResponseHistory;
+  /** True while the gateway is shutting down. Tasks are then not canceled, so that they resume after the next start. */
+  isShuttingDown(): boolean;
 }
 
 /**
- * An agent where a client asked for a model. Its task ends when the client leaves, who has no other hold on it; unless a
- * person is needed: then the client is told so, and the task waits.
+ * Runs an agent that a client requested as a model. The task is canceled if the client disconnects, because the client
+ * has no other way to stop it. A task that needs an approval waits for it, and the client gets an error that says so.
  */
 export async function serveAgent(
-  call: Call,
-  server: AgentServer,
+  context: RequestContext,
+  services: AgentRouteServices,
   client: ClientRequest,
-  agent: string,
+  { agent, responseId }: { agent: string; responseId: string | undefined },
 ): Promise<void> {
-  const { tasks, streams, kept, waiting } = server;
-  const { response, signal } = call;
-  const { request, chat } = translated(client, agent);
-  const expanded = kept.expand(request, call.client?.name);
-  const asked = agentRequest(expanded.request, agent, client);
-  const key = hash("sha256", JSON.stringify([call.client?.name ?? "", asked.key]));
-  const found = await waitingTask(key, server);
-  const taskId = found ?? (await started(tasks, { ...asked.task, reply_key: key }));
+  const { tasks, streams, history } = services;
+  const { response, signal, accessKey } = context;
+  if (accessKey !== undefined) assertAgentScope(accessKey, agent);
+  const { request, chatOptions } = toResponsesRequest(client, agent);
+  const resolved = await history.resolve(request, getClientScope(context));
+  if (resolved.unresolved !== undefined) throw resolved.unresolved;
+  const agentTask = buildAgentTaskRequest(resolved.request, agent, client);
+  const replyKey = hash("sha256", JSON.stringify([getClientScope(context), agentTask.requestKey]));
+  const { records } = tasks;
+  // The client repeats a request after an approval, and automatically if the gateway has stopped.
+  const waitingTaskId = await records.findTaskWithLostReply(replyKey);
+  const { owner } = context;
+  const taskId =
+    waitingTaskId ??
+    (await startTask(tasks, withAccessKey(agentTask.task, context), { owner, replyKey }));
   response.setHeader("x-deltawire-task", taskId);
   const reply = new AgentReply({
     taskId,
-    retracted: found === undefined ? new Set() : await retractedOf(found, tasks),
-    origin: originOf(call),
-    responseId: newId(client.wire === "chat" ? "chatcmpl" : "resp"),
+    retractedIds:
+      waitingTaskId === undefined ? new Set() : await findRetractedIds(waitingTaskId, tasks),
+    origin: getOrigin(context),
+    responseId: responseId ?? newId(client.wire === "chat" ? "chatcmpl" : "resp"),
     createdAt: Math.floor(Date.now() / 1000),
     model: agent,
-    codex: client.wire === "responses" && client.codex,
+    isCodex: client.wire === "responses" && client.isCodex,
     reasoning: client.wire === "responses" ? client.reasoning : "summary",
-    echo: echoOf(request),
+    echo: buildEchoedFields(request),
   });
   const isStreamed = client.request.stream === true;
   try {
     if (isStreamed) {
-      const wire = chat === undefined ? responsesWire : chatWire(new AgentChat(chat));
+      const wire =
+        chatOptions === undefined
+          ? responsesEncoding
+          : createChatEncoding(new AgentChatStream(chatOptions));
       const translator = new AgentTranslator(reply, wire);
-      await streams.stream(call, taskId, translator, { comesBack: false });
-    } else await streams.whole(taskId, new AgentTranslator(reply, noWire), signal);
+      await streams.stream(context, taskId, translator, { isResumable: false });
+    } else await streams.runToEnd(taskId, new AgentTranslator(reply, noEncoding), signal);
   } finally {
-    note(call, reply);
-    if (reply.failure?.code === "approval_required") waiting.keep(key, taskId);
-    else if (reply.ended) waiting.forget(key);
-    else if (found === undefined && !server.isEnding())
-      await tasks.runtime.cancel(taskId, "client", "the client left");
+    recordExchange(context, reply);
+    if (reply.failure?.code === "approval_required") await records.setReplyLost(taskId, true);
+    else if (reply.hasEnded) {
+      if (waitingTaskId !== undefined) await records.setReplyLost(taskId, false);
+    } else if (waitingTaskId === undefined && !services.isShuttingDown())
+      await tasks.runtime.cancel(taskId, "client", "the client disconnected");
   }
-  if (reply.ended && reply.failure === undefined && request.store !== false)
-    kept.keep(expanded, reply.response);
-  if (!isStreamed && reply.ended && !signal.aborted) sendWhole(call, reply, chat);
+  if (
+    reply.hasEnded &&
+    reply.failure === undefined &&
+    client.wire === "responses" &&
+    request.store !== false
+  )
+    await history.save(resolved, getClientScope(context), reply.response as unknown as JsonObject);
+  if (!isStreamed && reply.hasEnded && !signal.aborted)
+    sendCompleteReply(context, reply, chatOptions);
 }
 
-/** The request on the Responses wire, and what a reply on the Chat wire needs to know of it. */
-function translated(
+/** Converts the request to the Responses API. `chatOptions`: options to convert the reply back to Chat Completions. */
+function toResponsesRequest(
   client: ClientRequest,
   agent: string,
-): { request: ResponsesRequest; chat: ChatOverResponsesOptions | undefined } {
-  if (client.wire === "responses") return { request: client.request, chat: undefined };
-  const { body, includeUsage } = responsesRequest(client.request);
+): { request: ResponsesRequest; chatOptions: ChatOverResponsesOptions | undefined } {
+  if (client.wire === "responses") return { request: client.request, chatOptions: undefined };
+  const { body, includeUsage } = translateChatRequest(client.request);
   const createdAt = Math.floor(Date.now() / 1000);
-  return { request: body, chat: { newId, createdAt, includeUsage, model: agent } };
+  return { request: body, chatOptions: { newId, createdAt, includeUsage, model: agent } };
 }
 
-/** A task that was left waiting by the same request. One that came to no good is not told again. */
-async function waitingTask(
-  key: string,
-  { tasks, waiting }: AgentServer,
-): Promise<string | undefined> {
-  const taskId = waiting.taskOf(key);
-  const kept = taskId === undefined ? undefined : await tasks.records.head(taskId);
-  return kept === undefined || (hasEnded(kept.status) && kept.status !== "completed")
-    ? undefined
-    : taskId;
-}
-
-/** What such a task has taken back need not be said first. */
-async function retractedOf(taskId: string, tasks: TaskService): Promise<ReadonlySet<string>> {
-  const output = (await tasks.tree(taskId)).tasks[taskId]?.output ?? [];
+/** Returns the ids of the items that the task has retracted, which the reply omits. */
+async function findRetractedIds(taskId: string, tasks: TaskService): Promise<ReadonlySet<string>> {
+  const output = (await tasks.loadTree(taskId)).tasks[taskId]?.output ?? [];
   return new Set(output.flatMap(({ type, id }) => (type === "retracted" ? [id] : [])));
 }
 
-async function started(tasks: TaskService, asked: ReplyRequest): Promise<string> {
+async function startTask(
+  tasks: TaskService,
+  agentTask: TaskRequest,
+  creation: TaskCreation,
+): Promise<string> {
   try {
-    return (await tasks.start(asked)).taskId;
+    return (await tasks.start(agentTask, creation)).taskId;
   } catch (error) {
-    throw taskProblem(error);
+    throw toTaskError(error);
   }
 }
 
-/** Where the client reached the gateway; a proxy in between says how. */
-function originOf({ request }: Call): string {
+/** Returns the gateway's origin as the client reaches it, possibly through a proxy. */
+function getOrigin({ request }: RequestContext): string {
   const { host = "localhost", "x-forwarded-proto": scheme } = request.headers;
   return `${scheme === "https" ? "https" : "http"}://${host}`;
 }
 
-function echoOf({ metadata, previous_response_id, store }: ResponsesRequest): JsonObject {
-  return {
-    metadata: metadata ?? {},
-    parallel_tool_calls: true,
-    previous_response_id: previous_response_id ?? null,
-    store: store ?? true,
-    tool_choice: "auto",
-    // Those that it has are its own, and those of the client are not called.
-    tools: [],
-  };
+/** Returns the fields of a response that repeat those of the request. */
+function buildEchoedFields({
+  metadata = null,
+  previous_response_id = null,
+  store,
+}: ResponsesRequest): JsonObject {
+  // The agent has its own tools and settings, and the client's tools are never called.
+  return buildRequestEcho({ metadata, previous_response_id, store: store ?? true });
 }
 
-function note(call: Call, { response, failure }: AgentReply): void {
-  call.record = {
+function recordExchange(context: RequestContext, { response, failure }: AgentReply): void {
+  context.record = {
     attempts: 0,
     lessons: [],
     repairs: new Map(),
@@ -150,18 +160,20 @@ function note(call: Call, { response, failure }: AgentReply): void {
   };
 }
 
-function sendWhole(
-  call: Call,
+function sendCompleteReply(
+  context: RequestContext,
   { response, failure }: AgentReply,
-  chat: ChatOverResponsesOptions | undefined,
+  chatOptions: ChatOverResponsesOptions | undefined,
 ): void {
-  call.firstByteAt = performance.now();
-  if (chat === undefined) return sendJson(call.response, 200, response);
+  context.firstByteAt = performance.now();
+  if (chatOptions === undefined) return sendJson(context.response, 200, response);
   if (failure !== undefined) {
-    const { code, message, ...more } = failure;
-    throw new Problem(isProblemCode(code) ? code : "upstream_error", message, { provider: more });
+    const { code, message, ...extraFields } = failure;
+    throw new GatewayError(isGatewayErrorCode(code) ? code : "upstream_error", message, {
+      providerError: extraFields,
+    });
   }
-  const collected = chatOfAgent(response, chat);
-  if (!collected.ok) throw new Problem("upstream_error", collected.error.message);
-  sendJson(call.response, 200, collected.completion);
+  const conversion = toChatCompletion(response, chatOptions);
+  if (!conversion.ok) throw new GatewayError("upstream_error", conversion.error.message);
+  sendJson(context.response, 200, conversion.completion);
 }

@@ -1,130 +1,143 @@
-import type { Asking, Changed, Chats, Sent } from "@deltawire/agent";
-import type { BlobStore } from "@deltawire/tasks";
+import type { AnswerRequest, ChatChangeResult, Chats, SendResult } from "@deltawire/agent";
+import type { Store } from "@deltawire/store";
+import { scopeBlobs, type BlobStore } from "@deltawire/tasks";
 import {
   editBody,
   nodeBody,
-  nodeOf,
-  patchBetween,
+  findNode,
+  diffChats,
   sendBody,
   stopBody,
 } from "@deltawire/tasks/chats";
-import type { ChangedReply, ChatStore, SentReply, StoppedReply } from "@deltawire/tasks/chats";
-import { withKeptAttachments } from "../chats/kept-attachments.ts";
-import type { KeyedRequests } from "../tasks/keyed-requests.ts";
-import { sendJson, type Call } from "./call.ts";
-import { Problem } from "../problem.ts";
-import { readBody } from "./request-body.ts";
-import type { Handler, TaskHandlers } from "./server.ts";
-import { idempotencyKey, served } from "./task-calls.ts";
+import type { ChangeReply, ChatStore, SendReply, StopReply } from "@deltawire/tasks/chats";
+import { storeAttachments } from "../chats/store-attachments.ts";
+import type { IdempotentRequests } from "../tasks/idempotent-requests.ts";
+import { sendJson, type RequestContext } from "./request-context.ts";
+import { GatewayError } from "../gateway-error.ts";
+import { readValidatedBody } from "./request-body.ts";
+import type { RouteHandler, TaskRouteHandlers } from "./server.ts";
+import { getScopedIdempotencyKey, withAccessKey, withTaskErrors } from "./task-request-params.ts";
 
-export interface AnswerServer {
+export interface AnswerRouteServices {
   chats: Chats;
-  store: ChatStore & BlobStore;
-  keyed: KeyedRequests;
+  store: ChatStore & BlobStore & Pick<Store, "owns">;
+  idempotentRequests: IdempotentRequests;
 }
 
-/** The handlers of the routes by which answers are asked for and stopped. */
-export function answerHandlers(server: AnswerServer): TaskHandlers {
-  const handler = (serve: (call: Call, server: AnswerServer) => Promise<void>): Handler =>
-    served(serve, server);
+/** Returns the handlers of the routes that start and stop answers. */
+export function createAnswerHandlers(services: AnswerRouteServices): TaskRouteHandlers {
+  const handler = (
+    serve: (context: RequestContext, services: AnswerRouteServices) => Promise<void>,
+  ): RouteHandler => withTaskErrors(serve, services);
   return {
-    "send message": handler(send),
-    "rerun answer": handler(rerun),
-    "edit message": handler(edit),
+    "send message": handler(sendMessage),
+    "rerun answer": handler(rerunAnswer),
+    "edit message": handler(editMessage),
     "continue answer": handler(continueAnswer),
-    "stop answers": handler(stop),
+    "stop answers": handler(stopAnswers),
   };
 }
 
-async function send(call: Call, server: AnswerServer): Promise<void> {
-  const asked = await readBody(call, sendBody);
-  const message = await withKeptAttachments(asked, server.store);
-  return answerOnce(call, server, message, (request) => server.chats.send(call.rest, request));
-}
-
-async function rerun(call: Call, server: AnswerServer): Promise<void> {
-  const asked = await readBody(call, nodeBody);
-  return answerOnce(call, server, asked, (request) => server.chats.rerun(call.rest, request));
-}
-
-async function edit(call: Call, server: AnswerServer): Promise<void> {
-  const { chats, store } = server;
-  const asked = await readBody(call, editBody);
-  if (idempotencyKey(call) !== undefined) await checkThatItIsSent(call, server, asked);
-  const message = await withKeptAttachments(asked, store);
-  return answerOnce(call, server, message, (request) => chats.editMessage(call.rest, request));
-}
-
-async function continueAnswer(call: Call, server: AnswerServer): Promise<void> {
-  const asked = await readBody(call, nodeBody);
-  return answerOnce(call, server, asked, (request) =>
-    server.chats.continueAnswer(call.rest, request),
+async function sendMessage(context: RequestContext, services: AnswerRouteServices): Promise<void> {
+  const body = await readValidatedBody(context, sendBody);
+  const message = await storeAttachments(body, scopeBlobs(services.store, context.owner));
+  return answerIdempotently(context, services, message, (request) =>
+    services.chats.send(context.pathParam, request),
   );
 }
 
-async function stop(call: Call, { chats }: AnswerServer): Promise<void> {
-  const asked = await readBody(call, stopBody, { whenEmpty: {} });
-  const { answers: data, since } = await chats.stop(call.rest, asked);
-  sendJson(call.response, 200, { data, ...since } satisfies StoppedReply);
+async function rerunAnswer(context: RequestContext, services: AnswerRouteServices): Promise<void> {
+  const body = await readValidatedBody(context, nodeBody);
+  return answerIdempotently(context, services, body, (request) =>
+    services.chats.rerun(context.pathParam, request),
+  );
 }
 
-/** An edit is known again by the task that it starts; one that starts none would be made twice. */
-async function checkThatItIsSent(
-  { rest }: Call,
-  { chats }: AnswerServer,
+async function editMessage(context: RequestContext, services: AnswerRouteServices): Promise<void> {
+  const { chats, store } = services;
+  const body = await readValidatedBody(context, editBody);
+  if (getScopedIdempotencyKey(context) !== undefined)
+    await assertEditIsSent(context, services, body);
+  const message = await storeAttachments(body, scopeBlobs(store, context.owner));
+  return answerIdempotently(context, services, message, (request) =>
+    chats.editMessage(context.pathParam, request),
+  );
+}
+
+async function continueAnswer(
+  context: RequestContext,
+  services: AnswerRouteServices,
+): Promise<void> {
+  const body = await readValidatedBody(context, nodeBody);
+  return answerIdempotently(context, services, body, (request) =>
+    services.chats.continueAnswer(context.pathParam, request),
+  );
+}
+
+async function stopAnswers(context: RequestContext, { chats }: AnswerRouteServices): Promise<void> {
+  const body = await readValidatedBody(context, stopBody, { whenEmpty: {} });
+  const { answers: data, update } = await chats.stop(context.pathParam, body);
+  sendJson(context.response, 200, { data, ...update } satisfies StopReply);
+}
+
+/** Throws for an edit with an Idempotency-Key that starts no task: repeated edits are recognized only by their task. */
+async function assertEditIsSent(
+  { pathParam }: RequestContext,
+  { chats }: AnswerRouteServices,
   { node_id, send }: { node_id: string; send: boolean },
 ): Promise<void> {
-  const kept = await chats.open(rest);
-  if (send && (kept === undefined || nodeOf(kept.chat, node_id)?.kind !== "answer")) return;
-  throw new Problem(
+  const storedChat = await chats.open(pathParam);
+  if (send && (storedChat === undefined || findNode(storedChat.chat, node_id)?.kind !== "answer"))
+    return;
+  throw new GatewayError(
     "invalid_header",
-    "Idempotency-Key: an edit that is not sent to a model has none; send the revision instead, so that it is made once",
+    "Idempotency-Key: not supported for an edit that is not sent to a model; send revision instead, so that it is applied only once",
     { param: "Idempotency-Key" },
   );
 }
 
-/** Asks, and with a key once: the promised task says whether it was asked before. */
-async function answerOnce<Request extends Asking>(
-  call: Call,
-  { keyed }: AnswerServer,
+/** Starts an answer. If the request has an Idempotency-Key, the task id stored with the key shows whether it was already started. */
+async function answerIdempotently<Request extends AnswerRequest>(
+  context: RequestContext,
+  { idempotentRequests }: AnswerRouteServices,
   request: Request,
-  ask: (request: Request) => Promise<Sent | Changed>,
+  requestAnswer: (request: Request) => Promise<SendResult | ChatChangeResult>,
 ): Promise<void> {
-  call.model = request.model ?? request.agent;
-  const key = idempotencyKey(call);
-  const came =
+  context.model = request.model ?? request.agent;
+  const key = getScopedIdempotencyKey(context);
+  const result =
     key === undefined
-      ? await ask(request)
-      : await keyed.run(key, [call.url.pathname, request], (task_id) =>
-          ask({ ...request, task_id }),
+      ? await requestAnswer(withAccessKey(request, context))
+      : await idempotentRequests.run(key, [context.url.pathname, request], (task_id) =>
+          requestAnswer({ ...withAccessKey(request, context), task_id }),
         );
-  if (!isSent(came)) return sendJson(call.response, 200, changedReply(came));
-  const { task_id, node_id, version_id } = came;
-  const reply: SentReply = { ...changedReply(came), node_id, version_id, task_id };
-  sendJson(call.response, 201, reply, {
+  if (!isSendResult(result)) return sendJson(context.response, 200, toChangeReply(result));
+  const { task_id, node_id, version_id } = result;
+  const reply: SendReply = { ...toChangeReply(result), node_id, version_id, task_id };
+  sendJson(context.response, 201, reply, {
     location: `/api/tasks/${encodeURIComponent(task_id)}`,
-    ...(isReplay(came) ? { "idempotent-replayed": "true" } : {}),
+    ...(isReplay(result) ? { "idempotent-replayed": "true" } : {}),
   });
 }
 
-export function changedReply(changed: Changed): ChangedReply {
-  const { before, after, node_id, version_id, removal_ids = [] } = changed;
-  // Who asks again has not seen what came of it: then all nodes are told.
-  const known = isReplay(changed) ? { ...before.chat, nodes: {} } : before.chat;
+export function toChangeReply(change: ChatChangeResult): ChangeReply {
+  const { before, after, node_id, version_id, removal_ids = [] } = change;
+  // A client that repeats a request has not seen its result, so all nodes are sent.
+  const knownChat = isReplay(change) ? { ...before.chat, nodes: {} } : before.chat;
   return {
     from: before.stamp,
-    ...patchBetween(known, after.chat, after.stamp),
+    ...diffChats(knownChat, after.chat, after.stamp),
     ...(node_id === undefined ? {} : { node_id }),
     ...(version_id === undefined ? {} : { version_id }),
     ...(removal_ids.length === 0 ? {} : { removal_ids }),
   };
 }
 
-function isSent(came: Sent | Changed): came is Sent {
-  return "task_id" in came;
+function isSendResult(result: SendResult | ChatChangeResult): result is SendResult {
+  return "task_id" in result;
 }
 
-/** Nothing was changed now. */
-function isReplay({ before, after }: Changed): boolean {
+/** True if an earlier request with the same key made the change. */
+function isReplay({ before, after }: ChatChangeResult): boolean {
   return before === after;
 }

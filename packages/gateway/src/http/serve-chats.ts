@@ -1,13 +1,13 @@
 import type { Chats, ExportFormat } from "@deltawire/agent";
-import { blobPath, quoted } from "@deltawire/tasks";
+import { blobPath, quoteExcerpt } from "@deltawire/tasks";
 import {
-  chatUsage,
+  sumChatUsage,
   editsBody,
   extractBody,
   maxChatFileValues,
   newChatBody,
-  removalSummary,
-  summaryOf,
+  summarizeRemoval,
+  summarizeChat,
   undoBody,
 } from "@deltawire/tasks/chats";
 import type {
@@ -16,41 +16,55 @@ import type {
   ChatListReply,
   ChatReply,
   ChatSearchReply,
-  ChatSinceReply,
+  ChatUpdateReply,
   EditsReply,
   ImportReply,
-  KeptChat,
+  StoredChat,
   RemovalsReply,
   TagsReply,
   VariablesReply,
 } from "@deltawire/tasks/chats";
-import { mediaTypeOfUpload } from "../chats/blob-upload.ts";
-import { attachmentHeader, fileNameOf, pagePolicy } from "../chats/export-file.ts";
-import { invalid } from "../parse-body.ts";
-import type { EventStreams } from "../tasks/follow/event-streams.ts";
-import { sendJson, type Call } from "./call.ts";
-import { pageOf, readLimit } from "./listed-page.ts";
-import { Problem } from "../problem.ts";
-import { readBody, readBytes, readJson } from "./request-body.ts";
-import { answerHandlers, changedReply, type AnswerServer } from "./serve-chat-answers.ts";
-import type { Handler, TaskHandlers } from "./server.ts";
-import { headerOf, idempotencyKey, readStamp, served } from "./task-calls.ts";
+import { detectUploadMediaType } from "../chats/upload-media-type.ts";
+import {
+  formatContentDisposition,
+  toFileName,
+  exportContentSecurityPolicy,
+} from "../chats/export-file.ts";
+import { invalidRequest } from "../parse-body.ts";
+import type { EventStreams } from "../tasks/streams/event-streams.ts";
+import { sendJson, type RequestContext } from "./request-context.ts";
+import { paginate, parseLimit } from "./pagination.ts";
+import { readValidatedBody, readBodyBytes, readJsonBody } from "./request-body.ts";
+import {
+  createAnswerHandlers,
+  toChangeReply,
+  type AnswerRouteServices,
+} from "./serve-chat-answers.ts";
+import { createNotFoundError, withOwnerChecks } from "./route-owners.ts";
+import type { RouteHandler, TaskRouteHandlers } from "./server.ts";
+import {
+  getFirstHeaderValue,
+  getScopedIdempotencyKey,
+  parseStamp,
+  withTaskErrors,
+} from "./task-request-params.ts";
 
-export interface ChatServer extends AnswerServer {
+export interface ChatRouteServices extends AnswerRouteServices {
   streams: EventStreams;
-  choices: () => Promise<ChatChoices>;
+  loadChoices: () => Promise<ChatChoices>;
 }
 
-/** The handlers of all routes that are about chats. */
-export function chatHandlers(server: ChatServer): TaskHandlers {
-  const handler = (serve: (call: Call, server: ChatServer) => Promise<void>): Handler =>
-    served(serve, server);
-  return {
+/** Returns the handlers of all chat routes. */
+export function createChatHandlers(services: ChatRouteServices): TaskRouteHandlers {
+  const handler = (
+    serve: (context: RequestContext, services: ChatRouteServices) => Promise<void>,
+  ): RouteHandler => withTaskErrors(serve, services);
+  const handlers: TaskRouteHandlers = {
     chats: handler(listChats),
     "create chat": handler(createChat),
-    "chat events": handler(followChats),
+    "chat events": handler(streamChatEvents),
     "chat choices": handler(serveChoices),
-    "chat tags": handler(serveTags),
+    "chat tags": handler(listTags),
     "import chats": handler(importChats),
     "open chat": handler(serveChat),
     "delete chat": handler(deleteChat),
@@ -59,120 +73,153 @@ export function chatHandlers(server: ChatServer): TaskHandlers {
     "undo deletion": handler(undoDeletion),
     "extract chat": handler(extractChat),
     "export chat": handler(exportChat),
-    "chat removals": handler(serveRemovals),
-    "chat variables": handler(serveVariables),
-    "keep blob": handler(keepBlob),
-    ...answerHandlers(server),
+    "chat removals": handler(listRemovals),
+    "chat variables": handler(listVariables),
+    "upload blob": handler(storeBlob),
+    ...createAnswerHandlers(services),
   };
+  return withOwnerChecks(handlers, services.store);
 }
 
-/** The changes of all chats, from a stamp on or from now on. */
-async function followChats(call: Call, { streams }: ChatServer): Promise<void> {
-  const chats = { after: lastStamp(call) };
-  await streams.serve(call, {
+/** Streams changes to all chats, starting after the given stamp or now. */
+async function streamChatEvents(
+  context: RequestContext,
+  { streams }: ChatRouteServices,
+): Promise<void> {
+  const chats = { after: readResumeStamp(context) };
+  await streams.serve(context, {
     chats,
     cursors: [],
-    several: false,
+    usesCursorVector: false,
     replayAll: false,
-    cameBack: false,
+    isReconnect: false,
   });
 }
 
-/** An EventSource that comes back still has the address that it began with. */
-function lastStamp({ request, url }: Call): number | undefined {
-  const lastEventId = headerOf(request.headers["last-event-id"]);
+/** Last-Event-ID takes precedence: an EventSource that reconnects still uses its original URL. */
+function readResumeStamp({ request, url }: RequestContext): number | undefined {
+  const lastEventId = getFirstHeaderValue(request.headers["last-event-id"]);
   const text = lastEventId ?? url.searchParams.get("after");
   if (text === null) return undefined;
-  return readStamp(text, lastEventId === undefined ? "after" : "Last-Event-ID");
+  return parseStamp(text, lastEventId === undefined ? "after" : "Last-Event-ID");
 }
 
-async function listChats({ response, url }: Call, { store }: ChatServer): Promise<void> {
+async function listChats(
+  { response, url, owner }: RequestContext,
+  { store }: ChatRouteServices,
+): Promise<void> {
   const query = url.searchParams;
-  const limit = readLimit(query);
+  const limit = parseLimit(query);
   const tag = query.get("tag");
-  const ofTag = tag === null ? {} : { tag };
-  const words = query.get("q");
+  const tagFilter = tag === null ? {} : { tag };
+  const searchText = query.get("q");
   const before = query.get("before");
-  const deleted = yesOrNo(query, "deleted");
-  if (words !== null) {
-    if (words.trim() === "" || words.length > maxQueryCharacters)
-      throw invalid(
-        "q",
-        `expected words to look for, ${maxQueryCharacters} characters at the most`,
-      );
-    if (before !== null) throw invalid("before", "what is found has no pages; raise the limit");
-    if (deleted) throw invalid("deleted", "what is deleted is not searched; restore it first");
-    const data = await store.searchChats(words, { limit, ...ofTag });
+  const deleted = parseBooleanParam(query, "deleted");
+  if (searchText !== null) {
+    if (searchText.trim() === "" || searchText.length > maxQueryCharacters)
+      throw invalidRequest("q", `expected a search query of 1 to ${maxQueryCharacters} characters`);
+    if (before !== null)
+      throw invalidRequest("before", "not supported with q; increase limit instead");
+    if (deleted)
+      throw invalidRequest("deleted", "not supported with q: deleted chats cannot be searched");
+    const data = await store.searchChats(searchText, { owner, limit, ...tagFilter });
     return sendJson(response, 200, { data } satisfies ChatSearchReply);
   }
-  const more = { ...ofTag, ...(before === null ? {} : { before }), deleted };
-  // Before the rows: who follows from here is rather told twice of a change than never.
-  const { head: stamp } = await store.chatStamps();
-  const page = await pageOf(
+  const filters = { owner, ...tagFilter, ...(before === null ? {} : { before }), deleted };
+  // Read before the rows: a client that streams changes from this stamp may get one twice, but misses none.
+  const { head: stamp } = await store.getChatStamps();
+  const page = await paginate(
     limit,
-    (limit) => store.listChats({ ...more, limit }),
+    (rowLimit) => store.listChats({ ...filters, limit: rowLimit }),
     ({ chat_id }) => chat_id,
   );
-  // Behind a chat that there is not stands nothing.
-  if (before !== null && page.data.length === 0 && (await store.chat(before)) === undefined)
-    throw invalid("before", `there is no chat ${quoted(before)}; begin with the first page`);
+  // An unknown `before` also results in an empty page.
+  if (before !== null && page.data.length === 0 && !(await store.owns(owner, "chat", before)))
+    throw invalidRequest(
+      "before",
+      `chat ${quoteExcerpt(before)} not found; start with the first page`,
+    );
   sendJson(response, 200, { stamp, ...page } satisfies ChatListReply);
 }
 
-/** What the store looks for at the most. */
+/** The longest text that the store searches for. */
 export const maxQueryCharacters = 200;
 
-async function createChat(call: Call, server: ChatServer): Promise<void> {
-  const asked = await readBody(call, newChatBody, { whenEmpty: {} });
-  sendNew(call, await madeOnce(call, server, asked, (id) => server.chats.create(asked, id)));
+async function createChat(context: RequestContext, services: ChatRouteServices): Promise<void> {
+  const newChat = await readValidatedBody(context, newChatBody, { whenEmpty: {} });
+  sendCreatedChat(
+    context,
+    await createIdempotently(context, services, newChat, (id) =>
+      services.chats.create(newChat, { owner: context.owner, reservedId: id }),
+    ),
+  );
 }
 
-async function serveChoices({ response }: Call, { choices }: ChatServer): Promise<void> {
-  sendJson(response, 200, await choices());
+async function serveChoices(
+  { response }: RequestContext,
+  { loadChoices }: ChatRouteServices,
+): Promise<void> {
+  sendJson(response, 200, await loadChoices());
 }
 
-async function serveTags({ response }: Call, { store }: ChatServer): Promise<void> {
-  sendJson(response, 200, { data: await store.chatTags() } satisfies TagsReply);
+async function listTags(
+  { response, owner }: RequestContext,
+  { store }: ChatRouteServices,
+): Promise<void> {
+  sendJson(response, 200, { data: await store.listTags(owner) } satisfies TagsReply);
 }
 
-async function importChats(call: Call, server: ChatServer): Promise<void> {
-  const file = await readJson(call, { minValues: maxChatFileValues });
-  const made = await madeOnce(call, server, file, (id) => server.chats.importFrom(file, id));
-  sendJson(call.response, 201, { data: made.map(summaryOf) } satisfies ImportReply);
+async function importChats(context: RequestContext, services: ChatRouteServices): Promise<void> {
+  const file = await readJsonBody(context, { minValues: maxChatFileValues });
+  const importedChats = await createIdempotently(context, services, file, (id) =>
+    services.chats.importFrom(file, { owner: context.owner, reservedId: id }),
+  );
+  sendJson(context.response, 201, { data: importedChats.map(summarizeChat) } satisfies ImportReply);
 }
 
-async function serveChat({ response, rest, url }: Call, { chats }: ChatServer): Promise<void> {
+async function serveChat(
+  { response, pathParam, url }: RequestContext,
+  { chats }: ChatRouteServices,
+): Promise<void> {
   const stamp = url.searchParams.get("since");
-  const since = stamp === null ? undefined : await chats.openSince(rest, readStamp(stamp, "since"));
-  const reply: ChatSinceReply = since ?? chatReply(await opened(rest, chats));
+  const update =
+    stamp === null ? undefined : await chats.openSince(pathParam, parseStamp(stamp, "since"));
+  const reply: ChatUpdateReply = update ?? toChatReply(await loadChat(pathParam, chats));
   sendJson(response, 200, reply);
 }
 
-async function deleteChat({ response, rest, url }: Call, { chats }: ChatServer): Promise<void> {
-  await chats.remove(rest, { forever: yesOrNo(url.searchParams, "forever") });
+async function deleteChat(
+  { response, pathParam, url }: RequestContext,
+  { chats }: ChatRouteServices,
+): Promise<void> {
+  await chats.remove(pathParam, { forever: parseBooleanParam(url.searchParams, "forever") });
   response.writeHead(204).end();
 }
 
-async function restoreChat({ response, rest }: Call, { chats }: ChatServer): Promise<void> {
-  sendJson(response, 200, chatReply(await chats.restore(rest)));
+async function restoreChat(
+  { response, pathParam }: RequestContext,
+  { chats }: ChatRouteServices,
+): Promise<void> {
+  sendJson(response, 200, toChatReply(await chats.restore(pathParam)));
 }
 
-async function editChat(call: Call, { chats }: ChatServer): Promise<void> {
-  const { edits, revision } = await readBody(call, editsBody);
-  const changed = await chats.edit(call.rest, edits, revision);
-  const { added } = changed;
-  sendJson(call.response, 200, { ...changedReply(changed), added } satisfies EditsReply);
+async function editChat(context: RequestContext, { chats }: ChatRouteServices): Promise<void> {
+  const { edits, revision } = await readValidatedBody(context, editsBody);
+  const change = await chats.edit(context.pathParam, edits, revision);
+  const { added } = change;
+  sendJson(context.response, 200, { ...toChangeReply(change), added } satisfies EditsReply);
 }
 
-async function undoDeletion(call: Call, { chats }: ChatServer): Promise<void> {
-  const { removal_id } = await readBody(call, undoBody);
-  sendJson(call.response, 200, changedReply(await chats.undo(call.rest, removal_id)));
+async function undoDeletion(context: RequestContext, { chats }: ChatRouteServices): Promise<void> {
+  const { removal_id } = await readValidatedBody(context, undoBody);
+  sendJson(context.response, 200, toChangeReply(await chats.undo(context.pathParam, removal_id)));
 }
 
-async function extractChat(call: Call, server: ChatServer): Promise<void> {
-  const { node_id } = await readBody(call, extractBody);
-  const make = (id?: string) => server.chats.extract(call.rest, node_id, id);
-  sendNew(call, await madeOnce(call, server, node_id, make));
+async function extractChat(context: RequestContext, services: ChatRouteServices): Promise<void> {
+  const { node_id } = await readValidatedBody(context, extractBody);
+  const create = (reservedId?: string) =>
+    services.chats.extract(context.pathParam, node_id, { reservedId });
+  sendCreatedChat(context, await createIdempotently(context, services, node_id, create));
 }
 
 export const exportFormats = [
@@ -183,86 +230,98 @@ export const exportFormats = [
   "glued",
 ] as const satisfies readonly ExportFormat[];
 
-async function exportChat({ response, rest, url }: Call, { chats }: ChatServer): Promise<void> {
-  const asked = url.searchParams.get("format") ?? "markdown";
-  const format = exportFormats.find((each) => each === asked);
-  if (format === undefined) throw invalid("format", `expected one of ${exportFormats.join(", ")}`);
-  const { title, text, mediaType, extension } = await chats.exportAs(rest, format);
+async function exportChat(
+  { response, pathParam, url }: RequestContext,
+  { chats }: ChatRouteServices,
+): Promise<void> {
+  const formatName = url.searchParams.get("format") ?? "markdown";
+  const format = exportFormats.find((known) => known === formatName);
+  if (format === undefined)
+    throw invalidRequest("format", `expected one of ${exportFormats.join(", ")}`);
+  const { title, text, mediaType, extension } = await chats.exportAs(pathParam, format);
   response.writeHead(200, {
     "content-type": `${mediaType}; charset=utf-8`,
     "content-length": Buffer.byteLength(text),
-    "content-disposition": attachmentHeader(fileNameOf(title, extension)),
+    "content-disposition": formatContentDisposition(toFileName(title, extension)),
     "x-content-type-options": "nosniff",
     "cache-control": "no-store",
-    ...(format === "html" ? { "content-security-policy": pagePolicy } : {}),
+    ...(format === "html" ? { "content-security-policy": exportContentSecurityPolicy } : {}),
   });
   response.end(text);
 }
 
-async function serveRemovals({ response, rest }: Call, server: ChatServer): Promise<void> {
-  await opened(rest, server.chats);
-  const data = (await server.store.removals(rest)).map(removalSummary);
+async function listRemovals(
+  { response, pathParam }: RequestContext,
+  services: ChatRouteServices,
+): Promise<void> {
+  await loadChat(pathParam, services.chats);
+  const data = (await services.store.listRemovals(pathParam)).map(summarizeRemoval);
   sendJson(response, 200, { data } satisfies RemovalsReply);
 }
 
-async function serveVariables({ response, rest }: Call, server: ChatServer): Promise<void> {
-  await opened(rest, server.chats);
-  const data = await server.store.variables(rest);
+async function listVariables(
+  { response, pathParam }: RequestContext,
+  services: ChatRouteServices,
+): Promise<void> {
+  await loadChat(pathParam, services.chats);
+  const data = await services.store.listVariables(pathParam);
   sendJson(response, 200, { data } satisfies VariablesReply);
 }
 
-/** An attachment lives as long as the draft that it is attached to, which may be sent days later. */
-const unsentMs = 30 * 24 * 60 * 60 * 1000;
+/** How long an uploaded file is stored if no message uses it: it may be attached to a draft that is sent days later. */
+const unusedBlobTtlMs = 30 * 24 * 60 * 60 * 1000;
 
-async function keepBlob(call: Call, { store }: ChatServer): Promise<void> {
-  const { request, response, url } = call;
+async function storeBlob(context: RequestContext, { store }: ChatRouteServices): Promise<void> {
+  const { request, response, url, owner } = context;
   const filename = url.searchParams.get("filename");
   const contentType = request.headers["content-type"];
-  const bytes = await readBytes(call);
-  if (bytes.length === 0) throw invalid("", "the body is empty; send the bytes of a file");
-  const mediaType = mediaTypeOfUpload({ contentType, filename, bytes });
-  const kept: BlobReply = {
-    url: blobPath + (await store.put(bytes, mediaType, { unusedMs: unsentMs })),
+  const bytes = await readBodyBytes(context);
+  if (bytes.length === 0) throw invalidRequest("", "the body is empty; send the bytes of a file");
+  const mediaType = detectUploadMediaType({ contentType, filename, bytes });
+  const reply: BlobReply = {
+    url: blobPath + (await store.put(bytes, mediaType, { unusedMs: unusedBlobTtlMs, owner })),
     media_type: mediaType,
     size: bytes.length,
     ...(filename === null ? {} : { filename }),
   };
-  sendJson(response, 201, kept, { location: kept.url });
+  sendJson(response, 201, reply, { location: reply.url });
 }
 
-/** With a key once: then the chat, or the first of several, gets the id that is kept with it. */
-function madeOnce<Made>(
-  call: Call,
-  { keyed }: ChatServer,
+/** Calls `create`, but only once per Idempotency-Key. The id stored with the key becomes the id of the first chat. */
+function createIdempotently<Created>(
+  context: RequestContext,
+  { idempotentRequests }: ChatRouteServices,
   body: unknown,
-  make: (promised?: string) => Promise<Made>,
-): Promise<Made> {
-  const key = idempotencyKey(call);
-  return key === undefined ? make() : keyed.run(key, [call.url.pathname, body], make, "chat");
+  create: (id?: string) => Promise<Created>,
+): Promise<Created> {
+  const key = getScopedIdempotencyKey(context);
+  return key === undefined
+    ? create()
+    : idempotentRequests.run(key, [context.url.pathname, body], create, "chat");
 }
 
-function sendNew({ response }: Call, kept: KeptChat): void {
-  const location = `/api/chats/${encodeURIComponent(kept.chat.chat_id)}`;
-  sendJson(response, 201, chatReply(kept), { location });
+function sendCreatedChat({ response }: RequestContext, storedChat: StoredChat): void {
+  const location = `/api/chats/${encodeURIComponent(storedChat.chat.chat_id)}`;
+  sendJson(response, 201, toChatReply(storedChat), { location });
 }
 
-function chatReply({ chat, stamp, deleted_at }: KeptChat): ChatReply {
+function toChatReply({ chat, stamp, deleted_at }: StoredChat): ChatReply {
   return {
     chat,
     stamp,
-    usage: chatUsage(chat),
+    usage: sumChatUsage(chat),
     ...(deleted_at === undefined ? {} : { deleted_at }),
   };
 }
 
-async function opened(chatId: string, chats: Chats): Promise<KeptChat> {
-  const kept = await chats.open(chatId);
-  if (kept !== undefined) return kept;
-  throw new Problem("unknown_chat", `there is no chat ${quoted(chatId)}`);
+async function loadChat(chatId: string, chats: Chats): Promise<StoredChat> {
+  const storedChat = await chats.open(chatId);
+  if (storedChat !== undefined) return storedChat;
+  throw createNotFoundError("chat", chatId);
 }
 
-function yesOrNo(query: URLSearchParams, name: string): boolean {
-  const given = query.get(name) ?? "false";
-  if (given !== "true" && given !== "false") throw invalid(name, "expected true or false");
-  return given === "true";
+function parseBooleanParam(query: URLSearchParams, name: string): boolean {
+  const value = query.get(name) ?? "false";
+  if (value !== "true" && value !== "false") throw invalidRequest(name, "expected true or false");
+  return value === "true";
 }

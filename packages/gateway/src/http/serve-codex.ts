@@ -1,61 +1,68 @@
-import { commandName } from "../terminal.ts";
-import { codexBlock } from "../codex/config-block.ts";
-import type { World } from "../config/find.ts";
-import { diffText } from "../migrate/diff.ts";
-import { isMigrationProblem, prepareMigration, shown } from "../migrate/prepare.ts";
-import { sendJson, type Call } from "./call.ts";
-import { firstModel, reachedAt, type StatusServer } from "./serve-status.ts";
+import { getCommandName } from "../terminal.ts";
+import { formatCodexConfig } from "../codex/format-config.ts";
+import type { HostEnvironment } from "../config/config-paths.ts";
+import { formatDiff } from "../migrate/diff.ts";
+import { isExpectedError, prepareMigration, toDisplayPath } from "../migrate/prepare-migration.ts";
+import { sendJson, type RequestContext } from "./request-context.ts";
+import { findFirstModel, getPublicUrl, type StatusRouteServices } from "./serve-status.ts";
 
-export interface CodexServer extends StatusServer {
-  /** Whose Codex it is: the configuration is looked for where the gateway's user has it. */
-  world: World | undefined;
+export interface CodexRouteServices extends StatusRouteServices {
+  /** Used to find the user's Codex configuration. Undefined: that configuration is not read. */
+  hostEnvironment: HostEnvironment | undefined;
 }
 
-/** How to connect Codex: what to paste, and what `migrate` would change. Nothing is written. */
-export async function serveCodex(call: Call, server: CodexServer): Promise<void> {
-  const url = reachedAt(call, server);
-  const isOpen = server.config.server.clients.length === 0;
-  const model = call.url.searchParams.get("model") ?? (await firstModel(server)) ?? "MODEL";
-  sendJson(call.response, 200, {
+/** Sends the configuration to paste into Codex and a preview of what `migrate` would change. Writes no files. */
+export async function serveCodex(
+  context: RequestContext,
+  services: CodexRouteServices,
+): Promise<void> {
+  const url = getPublicUrl(context, services);
+  const isOpen = services.config.server.clients.length === 0;
+  const model =
+    context.url.searchParams.get("model") ?? (await findFirstModel(services)) ?? "MODEL";
+  sendJson(context.response, 200, {
     url,
     model,
     token_required: !isOpen,
-    command: codexRun(server, model),
-    block: codexBlock({ url, model, token: isOpen ? "local" : "YOUR TOKEN" }),
-    migration: migrationIn(server),
+    command: formatCodexCommand(services, model),
+    block: formatCodexConfig({ url, model, token: isOpen ? "local" : "YOUR TOKEN" }),
+    migration: previewMigration(services),
   });
 }
 
-/** What runs Codex on this very gateway, as whoever started it calls it. */
-function codexRun({ world, url }: CodexServer, model: string): string {
-  const { port } = new URL(url());
-  const name = commandName(world?.env ?? {});
-  const where = port === usualPort ? [] : ["--port", port];
-  return [name, ...where, "codex", "-m", shellWord(model)].join(" ");
+/** Returns the command that runs Codex with this gateway: `deltawire codex`, or `npm start -- codex` if npm started the gateway. */
+function formatCodexCommand(
+  { hostEnvironment, getUrl }: CodexRouteServices,
+  model: string,
+): string {
+  const { port } = new URL(getUrl());
+  const name = getCommandName(hostEnvironment?.env ?? {});
+  const portFlag = port === defaultPort ? [] : ["--port", port];
+  return [name, ...portFlag, "codex", "-m", quoteShellWord(model)].join(" ");
 }
 
-const usualPort = "4141";
+const defaultPort = "4141";
 
-function shellWord(word: string): string {
+function quoteShellWord(word: string): string {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 }
 
-/** The diffs have "…" for every secret. */
-function migrationIn({ world, url }: CodexServer): object {
-  if (world === undefined) return { is: "unknown" };
-  const port = Number(new URL(url()).port);
+/** Returns what `migrate` would change, as diffs with each secret replaced by "…". */
+function previewMigration({ hostEnvironment, getUrl }: CodexRouteServices): object {
+  if (hostEnvironment === undefined) return { status: "unknown" };
+  const port = Number(new URL(getUrl()).port);
   try {
-    const asked = { file: undefined, gatewayFile: undefined, port };
-    const { plan, changes, notes, codexFile } = prepareMigration(asked, world);
-    const file = shown(codexFile, world);
-    if (plan.nothingToDo) return { is: "not needed", file, notes };
+    const options = { file: undefined, gatewayFile: undefined, port };
+    const { plan, changes, notes, codexFile } = prepareMigration(options, hostEnvironment);
+    const file = toDisplayPath(codexFile, hostEnvironment);
+    if (plan.isEmpty) return { status: "not_needed", file, notes };
     const diffs = changes.map((change) => ({
-      file: shown(change.file, world),
-      diff: diffText(change.lines),
+      file: toDisplayPath(change.file, hostEnvironment),
+      diff: formatDiff(change.lines),
     }));
-    return { is: "possible", file, changes: diffs, notes, unset: plan.unset };
+    return { status: "possible", file, changes: diffs, notes, unset: plan.unsetVariables };
   } catch (error) {
-    if (!isMigrationProblem(error)) throw error;
-    return { is: "impossible", why: error.message };
+    if (!isExpectedError(error)) throw error;
+    return { status: "impossible", reason: error.message };
   }
 }

@@ -1,9 +1,9 @@
 import { encodings, type BuiltPage, type PageFile } from "./built-page.ts";
-import { matchesEtag, type Call } from "./call.ts";
-import { Problem } from "../problem.ts";
+import { matchesEtag, type RequestContext } from "./request-context.ts";
+import { GatewayError } from "../gateway-error.ts";
 
-/** What came from the build may run, and nothing else: what a model writes stays text. */
-const policy = [
+/** Allows only scripts from the build, not scripts that a model wrote. */
+const contentSecurityPolicy = [
   "default-src 'none'",
   "script-src 'self'",
   "style-src 'self'",
@@ -19,8 +19,8 @@ const policy = [
   "trusted-types 'none'",
 ].join("; ");
 
-const usualHeaders = {
-  "content-security-policy": policy,
+const pageHeaders = {
+  "content-security-policy": contentSecurityPolicy,
   "x-content-type-options": "nosniff",
   "referrer-policy": "no-referrer",
   "cross-origin-opener-policy": "same-origin",
@@ -29,54 +29,55 @@ const usualHeaders = {
     "camera=(), display-capture=(), geolocation=(), microphone=(), payment=(), usb=()",
 };
 
-/** False where no page is built. */
-export async function servePage(call: Call, page: BuiltPage): Promise<boolean> {
-  const files = await page.files();
+/** Sends the page. Returns false if it is not built. */
+export async function servePage(context: RequestContext, page: BuiltPage): Promise<boolean> {
+  const files = await page.loadFiles();
   if (files === undefined) return false;
-  await sendFile(call, files.index, "no-cache");
+  await sendFile(context, files.index, "no-cache");
   return true;
 }
 
-export async function servePageAsset(call: Call, page: BuiltPage): Promise<void> {
-  const file = (await page.files())?.assets.get(call.rest);
-  if (file === undefined) throw new Problem("not_found", `the page has no file "${call.rest}"`);
-  // Its name changes with its content.
-  await sendFile(call, file, "public, max-age=31536000, immutable");
+export async function servePageAsset(context: RequestContext, page: BuiltPage): Promise<void> {
+  const file = (await page.loadFiles())?.assets.get(context.pathParam);
+  if (file === undefined)
+    throw new GatewayError("not_found", `the page has no file "${context.pathParam}"`);
+  // The file name contains a hash of the content.
+  await sendFile(context, file, "public, max-age=31536000, immutable");
 }
 
 async function sendFile(
-  { request, response }: Call,
+  { request, response }: RequestContext,
   file: PageFile,
-  caching: string,
+  cacheControl: string,
 ): Promise<void> {
-  // Weak: packed and unpacked are the same page.
+  // Weak, because compressed and uncompressed replies have the same ETag.
   const etag = `W/"${file.hash}"`;
-  const headers = { ...usualHeaders, "cache-control": caching, vary: "accept-encoding", etag };
+  const headers = { ...pageHeaders, "cache-control": cacheControl, vary: "accept-encoding", etag };
   if (matchesEtag(etag, request.headers)) return void response.writeHead(304, headers).end();
-  const encoding = acceptedEncoding(request.headers["accept-encoding"], encodings);
-  const packed = encoding === undefined ? undefined : await file.packed(encoding);
-  const body = packed ?? file.bytes;
+  const encoding = negotiateEncoding(request.headers["accept-encoding"], encodings);
+  const compressed = encoding === undefined ? undefined : await file.compress(encoding);
+  const body = compressed ?? file.bytes;
   response.writeHead(200, {
     ...headers,
     "content-type": file.type,
     "content-length": body.length,
-    ...(packed === undefined ? {} : { "content-encoding": encoding }),
+    ...(compressed === undefined ? {} : { "content-encoding": encoding }),
   });
   return void response.end(body);
 }
 
 /**
- * Returns the first of `offered` that an Accept-Encoding header accepts; `;q=0` rejects one. Linear in the header: a
+ * Returns the first of `supported` that an Accept-Encoding header accepts; `;q=0` rejects one. Linear in the header: a
  * header may be 32 KB long.
  */
-export function acceptedEncoding<Encoding extends string>(
+export function negotiateEncoding<Encoding extends string>(
   header: string | undefined,
-  offered: readonly Encoding[],
+  supported: readonly Encoding[],
 ): Encoding | undefined {
   const accepted = new Set<string>();
   for (const part of (header ?? "").toLowerCase().split(",")) {
     const [name = "", weight = ""] = part.split(";", 2);
     if (!/^q=0(?:\.0*)?$/.test(weight.trim())) accepted.add(name.trim());
   }
-  return offered.find((encoding) => accepted.has(encoding));
+  return supported.find((encoding) => accepted.has(encoding));
 }

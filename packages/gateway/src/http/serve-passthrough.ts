@@ -1,140 +1,200 @@
 import { Readable } from "node:stream";
-import type { JsonObject } from "@deltawire/wire";
+import type { JsonObject, ResponseUsage } from "@deltawire/wire";
 import type { ModelTarget } from "../config/config.ts";
-import { forwardReply } from "../passthrough/forward.ts";
-import { HeldBody } from "../passthrough/held-body.ts";
-import { boundaryOf } from "../passthrough/multipart-field.ts";
-import type { Outcome } from "../upstream/failure.ts";
+import { forwardReply } from "../passthrough/forward-reply.ts";
+import { BufferedBody } from "../passthrough/buffered-body.ts";
+import { parseBoundary } from "../passthrough/multipart-field-finder.ts";
+import { estimateTextUsage, estimateUploadUsage } from "../security/usage-estimate.ts";
+import type { AttemptOutcome } from "../upstream/attempt-outcome.ts";
 import { RequestSource } from "../upstream/request-source.ts";
-import type { Exchange, ExchangeRecord, Prepare } from "../upstream/upstream-client.ts";
-import type { UpstreamCall, UpstreamRequest } from "../upstream/upstream.ts";
-import type { Call } from "./call.ts";
-import { Problem } from "../problem.ts";
-import { bodyChunks, isPacked, readJson } from "./request-body.ts";
-import type { ReplyServer } from "./serve-replies.ts";
+import type { Exchange, ExchangeRecord, PrepareRequest } from "../upstream/upstream-client.ts";
+import type { UpstreamHttpRequest, UpstreamRequest } from "../upstream/upstream.ts";
+import { getClientScope, type RequestContext } from "./request-context.ts";
+import { GatewayError } from "../gateway-error.ts";
+import { streamBody, isCompressed, readJsonBody } from "./request-body.ts";
+import type { ModelRouteServices } from "./model-route-services.ts";
 
-/** The other endpoints of OpenAI's API: to the upstream of the model that they name, and back as it comes. */
+/** Serves the other endpoints of OpenAI's API: forwards each request to the upstream of its model, and its reply unchanged. */
 export async function servePassthrough(
-  call: Call,
-  server: ReplyServer,
+  context: RequestContext,
+  services: ModelRouteServices,
   path: string,
 ): Promise<void> {
-  const boundary = boundaryOf(call.request.headers["content-type"] ?? "");
-  if (boundary === undefined) await serveJson(call, server, path);
-  else await serveMultipart(call, server, path, boundary);
+  assertCostIsKnown(context, path);
+  const boundary = parseBoundary(context.request.headers["content-type"] ?? "");
+  if (boundary === undefined) await forwardJson(context, services, path);
+  else await forwardMultipart(context, services, path, boundary);
 }
 
-async function serveJson(call: Call, server: ReplyServer, path: string): Promise<void> {
-  const body = await readJson(call);
+/** Throws a GatewayError (400) for an access key with a budget, unless the endpoint charges by tokens that replies report. */
+function assertCostIsKnown({ accessKey }: RequestContext, path: string): void {
+  if (accessKey === undefined || path === "/embeddings") return;
+  const { costPerDay, costPerMonth } = accessKey.limits;
+  if (costPerDay === undefined && costPerMonth === undefined) return;
+  throw new GatewayError(
+    "invalid_request",
+    `the access key "${accessKey.name}" has a budget, but the cost of /v1${path} is not known; use a key without a budget`,
+  );
+}
+
+async function forwardJson(
+  context: RequestContext,
+  services: ModelRouteServices,
+  path: string,
+): Promise<void> {
+  const body = await readJsonBody(context);
   if (typeof body !== "object" || body === null || Array.isArray(body))
-    throw new Problem("invalid_json", "the body is no JSON object");
+    throw new GatewayError("invalid_json", "the body must be a JSON object");
   const model = (body as JsonObject)["model"];
   if (model !== undefined && typeof model !== "string")
-    throw new Problem("invalid_request", "model: expected a string", { param: "model" });
+    throw new GatewayError("invalid_request", "model: expected a string", { param: "model" });
   const headers = { "content-type": "application/json", accept: "*/*" };
-  const targets = await targetsFor(call, server, model);
-  const source = new RequestSource(call.client?.name ?? "", body);
-  await run(call, server, { targets, source }, (_upstream, name) => {
+  const targets = await resolveTargets(context, services, model);
+  const source = new RequestSource(getClientScope(context), body);
+  const estimateUsage = () => estimateTextUsage(body as JsonObject);
+  await sendToUpstream(context, services, { targets, source, estimateUsage }, (_upstream, name) => {
     const text = JSON.stringify(model === undefined ? body : { ...body, model: name });
-    return { send: (request) => sent(call, server, request, { path, headers, body: text }) };
+    return {
+      send: (request) => sendOnce(context, services, request, { path, headers, body: text }),
+    };
   });
 }
 
-/** A file goes by once: what fails on the way is not tried again. */
-async function serveMultipart(
-  call: Call,
-  server: ReplyServer,
+/** Uploads are streamed, not stored, so a failed one is not retried. */
+async function forwardMultipart(
+  context: RequestContext,
+  services: ModelRouteServices,
   path: string,
   boundary: string,
 ): Promise<void> {
-  const packed = isPacked(call.request);
-  const held = new HeldBody(bodyChunks(call.request, call.bodyLimits.maxBytes), boundary);
+  const isBodyCompressed = isCompressed(context.request);
+  const bufferedBody = new BufferedBody(
+    streamBody(context.request, context.bodyLimits.maxBytes),
+    boundary,
+  );
   try {
-    const found = await held.findModel();
-    const targets = await targetsFor(call, server, found?.value);
-    // What is in a file is not known before it has gone by: each upload is a conversation of its own.
-    const source = new RequestSource(call.client?.name ?? "", { input: call.id });
-    const { headers } = call.request;
-    const announced = Number(headers["content-length"]);
-    await run(call, server, { targets, source, isSentOnce: true }, (_upstream, model) => ({
-      async send(request) {
-        const grown =
-          found === undefined ? 0 : Buffer.byteLength(model) - (found.end - found.start);
-        const length =
-          packed || !Number.isInteger(announced) ? undefined : String(announced + grown);
-        const body = Readable.from(held.withModel(found === undefined ? undefined : model), {
-          objectMode: false,
-        });
-        let broken: { error: unknown } | undefined;
-        body.on("error", (error) => (broken = { error }));
-        const outcome = await sent(call, server, request, {
-          path,
-          headers: {
-            "content-type": headers["content-type"] ?? "",
-            accept: "*/*",
-            ...(length === undefined ? {} : { "content-length": length }),
-          },
-          body,
-        });
-        // The upstream has done nothing wrong.
-        if (broken !== undefined && outcome.is === "unreachable") throw broken.error;
-        return outcome;
-      },
-    }));
+    const modelField = await bufferedBody.findModel();
+    const targets = await resolveTargets(context, services, modelField?.value);
+    // The content is unknown until it has been forwarded, so each upload counts as a separate conversation.
+    const source = new RequestSource(getClientScope(context), { input: context.id });
+    const { headers } = context.request;
+    const contentLength = Number(headers["content-length"]);
+    let sentBytes = 0;
+    const estimateUsage = () => estimateUploadUsage(sentBytes);
+    await sendToUpstream(
+      context,
+      services,
+      { targets, source, isSentOnce: true, estimateUsage },
+      (_upstream, model) => ({
+        async send(request) {
+          const lengthDelta =
+            modelField === undefined
+              ? 0
+              : Buffer.byteLength(model) - (modelField.end - modelField.start);
+          const length =
+            isBodyCompressed || !Number.isInteger(contentLength)
+              ? undefined
+              : String(contentLength + lengthDelta);
+          const chunks = bufferedBody.replaceModel(modelField === undefined ? undefined : model);
+          const body = Readable.from(
+            forEachChunk(chunks, ({ length: size }) => (sentBytes += size)),
+            { objectMode: false },
+          );
+          let bodyError: { error: unknown } | undefined;
+          body.on("error", (error) => (bodyError = { error }));
+          const outcome = await sendOnce(context, services, request, {
+            path,
+            headers: {
+              "content-type": headers["content-type"] ?? "",
+              accept: "*/*",
+              ...(length === undefined ? {} : { "content-length": length }),
+            },
+            body,
+          });
+          // Reading the client's body failed, so the upstream is not to blame.
+          if (bodyError !== undefined && outcome.type === "unreachable") throw bodyError.error;
+          return outcome;
+        },
+      }),
+    );
   } finally {
-    // A client that is still sending would otherwise have to go on before it hears why it should not.
-    if (!call.request.complete && !call.response.headersSent)
-      call.response.setHeader("connection", "close");
-    await held.release();
+    // Otherwise a client that is still sending would have to finish before it gets the error.
+    if (!context.request.complete && !context.response.headersSent)
+      context.response.setHeader("connection", "close");
+    await bufferedBody.release();
   }
 }
 
-async function run(
-  call: Call,
-  { relay }: ReplyServer,
-  exchange: Omit<Exchange, "signal" | "record">,
-  prepare: Prepare,
-): Promise<void> {
-  const { signal, response } = call;
-  const ran = await relay.request({ ...exchange, signal, record: recordOf(call) }, prepare);
-  // It may only have stopped reading: what it has not got by now it will not get.
-  if (ran === "left") response.destroy();
+interface PassthroughExchange extends Omit<Exchange, "signal" | "record"> {
+  /** Called if the reply reports no usage. */
+  estimateUsage: () => ResponseUsage;
 }
 
-async function targetsFor(
-  call: Call,
-  server: ReplyServer,
+async function sendToUpstream(
+  context: RequestContext,
+  { relay, usageMeter }: ModelRouteServices,
+  { estimateUsage, ...exchange }: PassthroughExchange,
+  prepare: PrepareRequest,
+): Promise<void> {
+  const { signal, response, accessKey, model = "" } = context;
+  if (accessKey !== undefined) usageMeter?.assertModelAllowed(accessKey, model);
+  const record = ensureRecord(context);
+  const result = await relay.request({ ...exchange, signal, record }, prepare);
+  if (accessKey !== undefined && usageMeter?.countsTokens(accessKey) === true)
+    usageMeter.addModelUsage(accessKey, model, record.usage ?? estimateUsage());
+  // The client may have stopped reading without disconnecting.
+  if (result === "aborted") response.destroy();
+}
+
+async function* forEachChunk(
+  chunks: AsyncIterable<Buffer>,
+  onChunk: (chunk: Buffer) => void,
+): AsyncGenerator<Buffer> {
+  for await (const chunk of chunks) {
+    onChunk(chunk);
+    yield chunk;
+  }
+}
+
+async function resolveTargets(
+  context: RequestContext,
+  services: ModelRouteServices,
   model: string | undefined,
 ): Promise<readonly ModelTarget[]> {
-  call.model = model;
-  if (model !== undefined) return server.targetsOf(model);
-  const names = [...server.relay.upstreams.keys()];
+  context.model = model;
+  if (model !== undefined) return services.resolveTargets(model);
+  const names = [...services.relay.upstreams.keys()];
   if (names.length === 1 && names[0] !== undefined) return [{ upstream: names[0], model: "" }];
-  throw new Problem(
+  throw new GatewayError(
     "invalid_request",
     "model: expected the name of a model; GET /v1/models lists them",
     { param: "model" },
   );
 }
 
-function recordOf(call: Call): ExchangeRecord {
-  return (call.record ??= { attempts: 0, lessons: [], repairs: new Map() });
+function ensureRecord(context: RequestContext): ExchangeRecord {
+  return (context.record ??= { attempts: 0, lessons: [], repairs: new Map() });
 }
 
-function sent(
-  call: Call,
-  { relay }: ReplyServer,
+function sendOnce(
+  context: RequestContext,
+  { relay }: ModelRouteServices,
   request: UpstreamRequest,
-  upstreamCall: UpstreamCall,
-): Promise<Outcome> {
-  const { response, signal } = call;
+  httpRequest: UpstreamHttpRequest,
+): Promise<AttemptOutcome> {
+  const { response, signal } = context;
   const { redactor } = relay;
-  const onFirst = (): void => void (call.firstByteAt = performance.now());
-  const onDropped = (names: readonly string[]): void =>
-    void (recordOf(call).droppedHeaders = names);
-  const options = { response, redactor, onFirst, onDropped };
-  return request.send(upstreamCall, {
+  const onFirstByte = (): void => void (context.firstByteAt = performance.now());
+  const onDroppedHeaders = (names: readonly string[]): void =>
+    void (ensureRecord(context).droppedHeaders = names);
+  const options = {
+    response,
+    redactor,
+    onFirstByte,
+    onDroppedHeaders,
+  };
+  return request.send(httpRequest, {
     signal,
-    reader: (connection) => forwardReply(options, connection),
+    createReader: (connection) => forwardReply(options, connection),
   });
 }

@@ -1,97 +1,116 @@
-import { setTimeout as pause } from "node:timers/promises";
-import { object } from "@deltawire/tasks/chats";
+import { setTimeout as delay } from "node:timers/promises";
+import { strictObject } from "@deltawire/tasks/chats";
 import * as v from "valibot";
-import type { ClientConfig, ServerConfig } from "../config/config.ts";
 import type { Log } from "../log.ts";
-import { endedSessionCookie, sessionCookie } from "../security/session.ts";
-import { Tokens } from "../security/tokens.ts";
-import { WrongTries } from "../security/wrong-tries.ts";
+import { isAccessKeyToken } from "../security/access-key-format.ts";
+import { createExpiredSessionCookie, createSessionCookie } from "../security/session.ts";
+import type { Authenticator, RequestClient } from "../security/authenticator.ts";
+import { SignInThrottle } from "../security/sign-in-throttle.ts";
 import { parseBody } from "../parse-body.ts";
-import { sendJson, type Call } from "./call.ts";
-import { Problem } from "../problem.ts";
-import { readJson } from "./request-body.ts";
+import { sendJson, type RequestContext } from "./request-context.ts";
+import { GatewayError } from "../gateway-error.ts";
+import { readJsonBody } from "./request-body.ts";
 
-export interface SessionServer {
-  readonly tokens: Tokens;
-  readonly tries: WrongTries;
+export interface SessionRouteServices {
+  readonly authenticator: Authenticator;
+  readonly throttle: SignInThrottle;
   readonly version: string;
   readonly log: Log;
 }
 
-export function sessionServer(config: ServerConfig, version: string, log: Log): SessionServer {
-  return { tokens: new Tokens(config.clients), tries: new WrongTries(), version, log };
+export function createSessionServices(
+  authenticator: Authenticator,
+  version: string,
+  log: Log,
+): SessionRouteServices {
+  return { authenticator, throttle: new SignInThrottle(), version, log };
 }
 
-export function serveSession(call: Call, server: SessionServer): void {
-  sendSession(call, server, call.client);
+export function serveSession(context: RequestContext, services: SessionRouteServices): void {
+  sendSession(context, services, context.client);
 }
 
-const mostBytes = 16 * 1024;
+const maxBodyBytes = 16 * 1024;
 
-/** `POST /api/session` */
-export const signInBody = object({
-  token: v.pipe(v.string(), v.maxLength(mostBytes), v.description("One of the configuration.")),
+/** The body of `POST /api/session`. */
+export const signInBodySchema = strictObject({
+  token: v.pipe(
+    v.string(),
+    v.maxLength(maxBodyBytes),
+    v.description("A token of the configuration, or an access key."),
+  ),
 });
 
-/** Gives the page a cookie for a token. */
-export async function signIn(call: Call, server: SessionServer): Promise<void> {
-  const { token } = parseBody(signInBody, await readSmall(call));
-  if (!server.tokens.required) return sendSession(call, server, undefined);
-  const address = call.request.socket.remoteAddress ?? "";
-  if (!(await hasTurn(call, server.tries, address))) return undefined;
-  const client = server.tokens.clientOf(token);
-  if (client === undefined) {
-    server.log.warn({ id: call.id, address }, "a wrong token was tried on the page");
-    throw new Problem("missing_token", "this is none of the gateway's tokens");
+/** Exchanges a token for the page's session cookie. */
+export async function signIn(
+  context: RequestContext,
+  services: SessionRouteServices,
+): Promise<void> {
+  const { token } = parseBody(signInBodySchema, await readSmallJsonBody(context));
+  if (!services.authenticator.isRequired) return sendSession(context, services, undefined);
+  const address = context.request.socket.remoteAddress ?? "";
+  if (!(await waitForThrottle(context, services.throttle, address))) return undefined;
+  const sender = await services.authenticator.identifyToken(token);
+  if (sender instanceof GatewayError && sender.code !== "missing_token") throw sender;
+  if (sender instanceof GatewayError) {
+    services.log.warn({ id: context.id, address }, "sign-in with a wrong token");
+    throw isAccessKeyToken(token)
+      ? sender
+      : new GatewayError("missing_token", "the token is not one of this gateway's tokens");
   }
-  server.tries.clear(address);
-  const cookie = sessionCookie(client.token, call.request.headers);
-  return sendSession(call, server, client, { "set-cookie": cookie });
+  services.throttle.clear(address);
+  const cookie = createSessionCookie(token, context.request.headers);
+  return sendSession(context, services, sender.client, { "set-cookie": cookie });
 }
 
-export function signOut(call: Call, server: SessionServer): void {
-  const cookie = endedSessionCookie(call.request.headers);
-  sendSession(call, server, undefined, { "set-cookie": cookie });
+export function signOut(context: RequestContext, services: SessionRouteServices): void {
+  const cookie = createExpiredSessionCookie(context.request.headers);
+  sendSession(context, services, undefined, { "set-cookie": cookie });
 }
 
-async function readSmall(call: Call): Promise<unknown> {
+async function readSmallJsonBody(context: RequestContext): Promise<unknown> {
   try {
-    return await readJson(call, { maxBytes: mostBytes });
+    return await readJsonBody(context, { maxBytes: maxBodyBytes });
   } catch (error) {
-    if (error instanceof Problem && error.code === "request_too_large")
-      throw new Problem(
+    if (error instanceof GatewayError && error.code === "request_too_large")
+      throw new GatewayError(
         "request_too_large",
-        `no token is that long: send ${mostBytes} bytes at most`,
+        `the body is larger than ${maxBodyBytes} bytes; send only the token`,
       );
     throw error;
   }
 }
 
-/** Waits for it; false if the client has left before. */
-async function hasTurn({ signal }: Call, tries: WrongTries, address: string): Promise<boolean> {
-  const turn = tries.turnOf(address, Date.now());
-  if (turn.is === "later") {
-    const seconds = Math.ceil(turn.retryAfterMs / 1000);
-    throw new Problem(
+/** Waits as long as the throttle requires. Returns false if the client disconnects. Throws a GatewayError (429) if the wait is too long. */
+async function waitForThrottle(
+  { signal }: RequestContext,
+  throttle: SignInThrottle,
+  address: string,
+): Promise<boolean> {
+  const decision = throttle.recordAttempt(address, Date.now());
+  if (decision.status === "rejected") {
+    const seconds = Math.ceil(decision.retryAfterMs / 1000);
+    throw new GatewayError(
       "rate_limit_exceeded",
-      `too many wrong tokens came from your address; try again in ${seconds} s`,
+      `too many wrong tokens from your address; try again in ${seconds} s`,
       { retryAfter: seconds },
     );
   }
-  if (turn.waitMs > 0) await pause(turn.waitMs, undefined, { signal }).catch(() => undefined);
+  if (decision.waitMs > 0)
+    await delay(decision.waitMs, undefined, { signal }).catch(() => undefined);
   return !signal.aborted;
 }
 
 function sendSession(
-  { response }: Call,
-  { tokens, version }: SessionServer,
-  client: ClientConfig | undefined,
+  { response }: RequestContext,
+  { authenticator, version }: SessionRouteServices,
+  client: RequestClient | undefined,
   headers: Record<string, string> = {},
 ): void {
   const session = {
     version,
-    token_required: tokens.required,
-    signed_in: !tokens.required || client !== undefined,
+    token_required: authenticator.isRequired,
+    signed_in: !authenticator.isRequired || client !== undefined,
     ...(client === undefined ? {} : { client: client.name }),
   };
   sendJson(response, 200, session, { "cache-control": "no-store", ...headers });

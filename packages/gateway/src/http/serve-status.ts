@@ -1,174 +1,211 @@
 import { createHash } from "node:crypto";
-import { errorText } from "@deltawire/agent";
-import { didYouMean, quoted } from "@deltawire/tasks";
+import { redactErrorText } from "@deltawire/agent";
+import { didYouMean, quoteExcerpt } from "@deltawire/tasks";
 import type { Config, UpstreamConfig } from "../config/config.ts";
-import type { ModelDiscovery } from "../models/discovery.ts";
-import type { CachedModelList, ModelListCache } from "../models/list-cache.ts";
-import { modelsOf } from "../models/resolve.ts";
+import type { LessonSync } from "../learning/lesson-sync.ts";
+import type { ModelDiscovery } from "../models/model-discovery.ts";
+import type { CachedModelList, ModelListCache } from "../models/model-list-cache.ts";
+import { getUpstreamModels } from "../models/resolve-model.ts";
 import type { Relay } from "../relay/relay.ts";
 import type { McpStatus } from "../tasks/mcp-status.ts";
 import { isHttps } from "../security/session.ts";
 import type { UpstreamHealth } from "../upstream/upstream-health.ts";
 import type { BuiltPage } from "./built-page.ts";
-import { matchesEtag, sendJson, sendJsonBytes, type Call } from "./call.ts";
-import { homePage } from "./home-page.ts";
-import { Problem } from "../problem.ts";
+import { matchesEtag, sendJson, sendJsonBytes, type RequestContext } from "./request-context.ts";
+import { renderHomePage } from "./home-page.ts";
+import { GatewayError } from "../gateway-error.ts";
 import { servePage } from "./serve-page.ts";
 
-export interface StatusServer {
+export interface StatusRouteServices {
   config: Config;
   relay: Relay;
+  lessonSync: LessonSync;
   discovery: ModelDiscovery;
   models: ModelListCache;
-  openApi: OpenApiDocument;
+  openApiDocument: OpenApiDocument;
   page: BuiltPage;
-  /** MCP servers, with what is known to be wrong with them. */
-  mcp: () => readonly McpStatus[];
+  /** Returns the MCP servers with their known problems. */
+  getMcpStatus: () => readonly McpStatus[];
   version: string;
-  url: () => string;
+  getUrl: () => string;
   isDraining: () => boolean;
+  /** False while a store that several processes share cannot be reached. */
+  isStoreReachable: () => boolean;
 }
 
-/** The OpenAPI document as it is served, built at the first request for it. */
+/** Builds the OpenAPI document on the first request and caches it. */
 export class OpenApiDocument {
   readonly #version: string;
-  #built: { readonly url: string; readonly bytes: Buffer; readonly etag: string } | undefined;
+  #cached: { readonly url: string; readonly bytes: Buffer; readonly etag: string } | undefined;
 
   constructor(version: string) {
     this.#version = version;
   }
 
-  /** For a gateway at this address. */
-  async at(url: string): Promise<{ readonly bytes: Buffer; readonly etag: string }> {
-    if (this.#built?.url === url) return this.#built;
-    const { openApi } = await import("./openapi.ts");
-    const bytes = Buffer.from(JSON.stringify(openApi(this.#version, url)));
+  /** Returns the document of a gateway with this URL. */
+  async getForUrl(url: string): Promise<{ readonly bytes: Buffer; readonly etag: string }> {
+    if (this.#cached?.url === url) return this.#cached;
+    const { buildOpenApiDocument } = await import("./openapi-document.ts");
+    const bytes = Buffer.from(JSON.stringify(buildOpenApiDocument(this.#version, url)));
     const hash = createHash("sha256").update(bytes).digest("base64url").slice(0, 22);
-    this.#built = { url, bytes, etag: `"${hash}"` };
-    return this.#built;
+    this.#cached = { url, bytes, etag: `"${hash}"` };
+    return this.#cached;
   }
 }
 
-/** How long a list waits for upstreams that have never answered; Codex asks for it while it starts. */
-const firstListMs = 1500;
+/** How long the model list waits for upstreams that have never listed their models. Short, because Codex waits for it to start. */
+const firstListTimeoutMs = 1500;
 
-/** `?model=` names one that nobody listed, so that Codex finds it in its catalogue all the same. */
-export async function serveModels(call: Call, server: StatusServer): Promise<void> {
-  const asked = call.url.searchParams.get("model") ?? undefined;
-  sendJsonBytes(call.response, (await currentList(server, asked)).json());
+/** Sends the list of models. `?model=` adds one that no upstream lists, so that Codex finds it in its catalog. */
+export async function serveModels(
+  context: RequestContext,
+  services: StatusRouteServices,
+): Promise<void> {
+  const requestedName = context.url.searchParams.get("model") ?? undefined;
+  sendJsonBytes(context.response, (await loadModelList(services, requestedName)).toJson());
 }
 
-export async function serveModel({ response, rest }: Call, server: StatusServer): Promise<void> {
-  const { list } = await currentList(server);
-  const found = list.data.find(({ id }) => id === rest);
-  if (found === undefined)
-    throw new Problem(
+export async function serveModel(
+  { response, pathParam }: RequestContext,
+  services: StatusRouteServices,
+): Promise<void> {
+  const { list } = await loadModelList(services);
+  const model = list.data.find(({ id }) => id === pathParam);
+  if (model === undefined)
+    throw new GatewayError(
       "model_not_found",
-      `there is no model ${quoted(rest)};${didYouMean(
-        rest,
+      `unknown model ${quoteExcerpt(pathParam)}${didYouMean(
+        pathParam,
         list.data.map(({ id }) => id),
-      )} GET /v1/models lists all`,
+      )}; GET /v1/models lists all models`,
       { param: "model" },
     );
-  sendJson(response, 200, found);
+  sendJson(response, 200, model);
 }
 
-export function serveUpstreams({ response }: Call, server: StatusServer): void {
-  const discovered = server.discovery.snapshot();
-  const upstreams = [...server.relay.upstreams.values()].map(({ config, health }) => ({
+export function serveUpstreams({ response }: RequestContext, services: StatusRouteServices): void {
+  const discovered = services.discovery.getModels();
+  const upstreams = [...services.relay.upstreams.values()].map(({ config, health }) => ({
     name: config.name,
     base_url: config.baseUrl,
     speaks: config.speaks,
+    learned_apis: services.relay.lessons.listLearnedApis(config.name, config.speaks),
     profile: config.profile.name,
     has_key: config.apiKey !== undefined,
     ...(config.apiKeyVariable === undefined ? {} : { key_variable: config.apiKeyVariable }),
     circuit: health.state,
-    paused_models: health.pausedModels(Date.now()).map(({ model, lastError }) => ({
+    paused_models: health.listPausedModels(Date.now()).map(({ model, lastError }) => ({
       model,
-      last_problem: lastError?.message ?? "",
+      last_error: lastError?.message ?? "",
     })),
     failing_models: health
-      .failingModels()
-      .filter(({ model }) => modelsOf(config, discovered).has(model))
+      .listFailingModels()
+      .filter(({ model }) => getUpstreamModels(config, discovered).has(model))
       .map(({ model, problem, at }) => ({
         model,
-        last_problem: problem.message,
-        last_bad_at: isoOf(at),
+        last_error: problem.message,
+        last_failure_at: toIsoString(at),
       })),
-    ...keyProblemOf(config, health, server),
-    ...(health.lastGoodAt === undefined ? {} : { last_good_at: isoOf(health.lastGoodAt) }),
-    ...(health.lastBadAt === undefined ? {} : { last_bad_at: isoOf(health.lastBadAt) }),
-    ...(health.lastError === undefined ? {} : { last_problem: health.lastError.message }),
-    listing: standingOf(config, server),
-    models: [...modelsOf(config, discovered).keys()],
+    ...findKeyError(config, health, services),
+    ...(health.lastSuccessAt === undefined
+      ? {}
+      : { last_success_at: toIsoString(health.lastSuccessAt) }),
+    ...(health.lastFailureAt === undefined
+      ? {}
+      : { last_failure_at: toIsoString(health.lastFailureAt) }),
+    ...(health.lastError === undefined ? {} : { last_error: health.lastError.message }),
+    listing: formatListing(config, services),
+    models: [...getUpstreamModels(config, discovered).keys()],
   }));
-  sendJson(response, 200, { upstreams, mcp: server.mcp() });
+  sendJson(response, 200, { upstreams, mcp: services.getMcpStatus() });
 }
 
 /**
- * Why the upstream rejected its key: at the last request, or later, when it was asked for its models. One that never listed them
- * may not allow that to a key that is good for requests.
+ * Returns why the upstream rejected its API key, in the last request or in a model listing. A rejected listing is ignored
+ * after a successful request, unless listing had worked and the rejection is newer: some keys may not list models.
  */
-function keyProblemOf(config: UpstreamConfig, health: UpstreamHealth, server: StatusServer) {
-  const { keyProblem, lastGoodAt } = health;
-  if (keyProblem !== undefined) return { key_problem: keyProblem.message };
-  const standing = server.discovery.standing(config);
-  if (standing.is !== "failed" || (standing.status !== 401 && standing.status !== 403)) return {};
-  const { at, hasListed, why } = standing;
-  if (lastGoodAt !== undefined && !(hasListed && at > lastGoodAt)) return {};
-  return { key_problem: errorText(why, server.relay.redactor) };
+function findKeyError(
+  config: UpstreamConfig,
+  health: UpstreamHealth,
+  services: StatusRouteServices,
+) {
+  const { keyError, lastSuccessAt } = health;
+  if (keyError !== undefined) return { key_error: keyError.message };
+  const state = services.discovery.getState(config);
+  if (state.status !== "failed" || (state.httpStatus !== 401 && state.httpStatus !== 403))
+    return {};
+  const { failedAt, hasListed, reason } = state;
+  if (lastSuccessAt !== undefined && !(hasListed && failedAt > lastSuccessAt)) return {};
+  return { key_error: redactErrorText(reason, services.relay.redactor) };
 }
 
-function isoOf(ms: number): string {
+function toIsoString(ms: number): string {
   return new Date(ms).toISOString();
 }
 
-function standingOf(upstream: UpstreamConfig, { discovery, relay }: StatusServer) {
-  const standing = discovery.standing(upstream);
-  return standing.is === "failed"
-    ? { is: standing.is, why: errorText(standing.why, relay.redactor) }
-    : standing;
+function formatListing(upstream: UpstreamConfig, { discovery, relay }: StatusRouteServices) {
+  const state = discovery.getState(upstream);
+  return state.status === "failed"
+    ? { status: state.status, reason: redactErrorText(state.reason, relay.redactor) }
+    : { status: state.status };
 }
 
-export function serveLessons({ response }: Call, { relay }: StatusServer): void {
+export function serveLessons({ response }: RequestContext, { relay }: StatusRouteServices): void {
   sendJson(response, 200, { lessons: relay.lessons.list() });
 }
 
-export function forgetLessons({ response, url }: Call, { relay }: StatusServer): void {
+export async function forgetLessons(
+  { response, url }: RequestContext,
+  { relay, lessonSync }: StatusRouteServices,
+): Promise<void> {
   const upstream = url.searchParams.get("upstream") ?? undefined;
   const model = url.searchParams.get("model") ?? undefined;
   if (upstream !== undefined && !relay.upstreams.has(upstream))
-    throw new Problem("not_found", `there is no upstream "${upstream}"`, { param: "upstream" });
+    throw new GatewayError("not_found", `unknown upstream "${upstream}"`, {
+      param: "upstream",
+    });
   relay.lessons.forget(upstream, model);
+  // Otherwise the next start of the gateway, or another process, would load them again.
+  await lessonSync.sync();
   sendJson(response, 200, { lessons: relay.lessons.list() });
 }
 
-export function serveHealth({ response }: Call, { version }: StatusServer): void {
+export function serveHealth({ response }: RequestContext, { version }: StatusRouteServices): void {
   sendJson(response, 200, { status: "ok", version });
 }
 
-export function serveReady({ response }: Call, server: StatusServer): void {
-  const draining = server.isDraining();
-  sendJson(response, draining ? 503 : 200, { status: draining ? "shutting down" : "ready" });
+export function serveReady({ response }: RequestContext, services: StatusRouteServices): void {
+  const problem = services.isDraining()
+    ? "shutting down"
+    : services.isStoreReachable()
+      ? undefined
+      : "the store cannot be reached";
+  sendJson(response, problem === undefined ? 200 : 503, { status: problem ?? "ready" });
 }
 
-export async function serveOpenApi(call: Call, { openApi, url }: StatusServer): Promise<void> {
-  const { request, response } = call;
-  const { bytes, etag } = await openApi.at(url());
+export async function serveOpenApi(
+  context: RequestContext,
+  { openApiDocument, getUrl }: StatusRouteServices,
+): Promise<void> {
+  const { request, response } = context;
+  const { bytes, etag } = await openApiDocument.getForUrl(getUrl());
   const headers = { etag, "cache-control": "no-cache" };
   if (matchesEtag(etag, request.headers)) return void response.writeHead(304, headers).end();
   sendJsonBytes(response, bytes, headers);
 }
 
-/** The page, and without one the words that connect a client. */
-export async function serveHome(call: Call, server: StatusServer): Promise<void> {
-  if (await servePage(call, server.page)) return;
-  const { response } = call;
-  const { config, version } = server;
-  const page = homePage(config, {
-    url: reachedAt(call, server),
+/** Serves the web page or, if it has not been built, instructions for connecting clients. */
+export async function serveHome(
+  context: RequestContext,
+  services: StatusRouteServices,
+): Promise<void> {
+  if (await servePage(context, services.page)) return;
+  const { response } = context;
+  const { config, version } = services;
+  const page = renderHomePage(config, {
+    url: getPublicUrl(context, services),
     version,
-    firstModel: await firstModel(server),
+    firstModel: await findFirstModel(services),
   });
   response.writeHead(200, {
     "content-type": "text/html; charset=utf-8",
@@ -181,21 +218,21 @@ export async function serveHome(call: Call, server: StatusServer): Promise<void>
   response.end(page);
 }
 
-/** Where it was asked for is where it can be reached, whatever it listens on. */
-export function reachedAt({ request }: Call, server: StatusServer): string {
+/** Returns the URL with which the client reached the gateway. Its listening address may differ. */
+export function getPublicUrl({ request }: RequestContext, services: StatusRouteServices): string {
   const { headers } = request;
-  if (headers.host === undefined) return server.url();
+  if (headers.host === undefined) return services.getUrl();
   return `${isHttps(headers) ? "https" : "http"}://${headers.host}`;
 }
 
-export async function firstModel(server: StatusServer): Promise<string | undefined> {
-  return (await currentList(server)).list.data[0]?.id;
+export async function findFirstModel(services: StatusRouteServices): Promise<string | undefined> {
+  return (await loadModelList(services)).list.data[0]?.id;
 }
 
-async function currentList(
-  { models, discovery }: StatusServer,
-  asked?: string,
+async function loadModelList(
+  { models, discovery }: StatusRouteServices,
+  requestedName?: string,
 ): Promise<CachedModelList> {
-  await discovery.ready(firstListMs);
-  return models.get(discovery.snapshot(), asked);
+  await discovery.waitUntilReady(firstListTimeoutMs);
+  return models.get(discovery.getModels(), requestedName);
 }

@@ -1,49 +1,62 @@
-import { hasEnded, isBlobHash, taskStatuses, type TaskStatus } from "@deltawire/tasks";
+import {
+  hasEnded,
+  isBlobHash,
+  taskStatuses,
+  type ApprovalDecision,
+  type TaskStatus,
+} from "@deltawire/tasks";
 import {
   cancelBody,
   decisionBody,
   taskInputBody,
   type ApprovalsReply,
 } from "@deltawire/tasks/chats";
-import type { AnswerPlaces } from "../chats/answer-places.ts";
-import { chatsName, reachedCursors, readCursor, readTaskCursor } from "../tasks/follow/cursors.ts";
-import type { EventStreams } from "../tasks/follow/event-streams.ts";
-import { invalid } from "../parse-body.ts";
-import { taskRequest } from "../tasks/task-request.ts";
-import { taskNotFound } from "../tasks/task-problem.ts";
+import type { AnswerLocator } from "../chats/answer-locator.ts";
+import {
+  chatsCursorName,
+  parseLastEventId,
+  parseCursor,
+  parseTaskCursor,
+} from "../tasks/streams/cursors.ts";
+import type { EventStreams } from "../tasks/streams/event-streams.ts";
+import { invalidRequest } from "../parse-body.ts";
+import { taskRequestSchema } from "../tasks/task-request.ts";
+import { createTaskNotFoundError } from "../tasks/task-errors.ts";
 import type { TaskService } from "../tasks/task-service.ts";
 import type { TaskRecords } from "../tasks/task-runtime.ts";
-import { sendJson, type Call } from "./call.ts";
-import { pageOf, readLimit } from "./listed-page.ts";
-import { Problem } from "../problem.ts";
-import { readBody } from "./request-body.ts";
+import { sendJson, type RequestContext } from "./request-context.ts";
+import { paginate, parseLimit } from "./pagination.ts";
+import { GatewayError } from "../gateway-error.ts";
+import { readValidatedBody } from "./request-body.ts";
+import { createNotFoundError, withOwnerChecks } from "./route-owners.ts";
 import { sendBlob } from "./send-blob.ts";
-import type { Handler, TaskHandlers } from "./server.ts";
+import type { RouteHandler, TaskRouteHandlers } from "./server.ts";
 import {
-  approvalNotFound,
-  byWhom,
-  checkRoot,
-  headerOf,
-  idempotencyKey,
-  sentKey,
-  replaysAll,
-  rootProblem,
-  served,
-  readStamp,
-} from "./task-calls.ts";
+  getActorName,
+  assertRootTask,
+  getFirstHeaderValue,
+  getScopedIdempotencyKey,
+  readIdempotencyKey,
+  parseReplayAll,
+  findRootTaskError,
+  withAccessKey,
+  withTaskErrors,
+  parseStamp,
+} from "./task-request-params.ts";
 
-export interface TaskServer {
+export interface TaskRouteServices {
   tasks: TaskService;
   streams: EventStreams;
-  /** Where the chats are in which tasks answer; undefined: there are none. */
-  places?: Pick<AnswerPlaces, "of">;
+  /** Finds the chats that tasks belong to. Undefined: there are no chats. */
+  answerLocator?: Pick<AnswerLocator, "locate">;
 }
 
-/** The handlers of all routes that are about tasks. */
-export function taskHandlers(server: TaskServer): TaskHandlers {
-  const handler = (serve: (call: Call, server: TaskServer) => Promise<void>): Handler =>
-    served(serve, server);
-  return {
+/** Returns the handlers of all task routes. */
+export function createTaskHandlers(services: TaskRouteServices): TaskRouteHandlers {
+  const handler = (
+    serve: (context: RequestContext, services: TaskRouteServices) => Promise<void>,
+  ): RouteHandler => withTaskErrors(serve, services);
+  const handlers: TaskRouteHandlers = {
     "start task": handler(startTask),
     tasks: handler(listTasks),
     task: handler(serveTask),
@@ -55,54 +68,69 @@ export function taskHandlers(server: TaskServer): TaskHandlers {
     events: handler(serveEvents),
     blob: handler(serveBlob),
   };
+  return withOwnerChecks(handlers, services.tasks.records);
 }
 
-async function startTask(call: Call, { tasks, streams }: TaskServer): Promise<void> {
-  const { request, response } = call;
-  const asked = await readBody(call, taskRequest);
-  call.model = asked.model ?? asked.agent;
-  const { taskId, isNew } = await tasks.start(asked, idempotencyKey(call));
+async function startTask(
+  context: RequestContext,
+  { tasks, streams }: TaskRouteServices,
+): Promise<void> {
+  const { request, response } = context;
+  const taskRequest = await readValidatedBody(context, taskRequestSchema);
+  context.model = taskRequest.model ?? taskRequest.agent;
+  const { taskId, isNew } = await tasks.start(withAccessKey(taskRequest, context), {
+    idempotencyKey: getScopedIdempotencyKey(context),
+    owner: context.owner,
+  });
   const headers = {
     location: `/api/tasks/${encodeURIComponent(taskId)}`,
     ...(isNew ? {} : { "idempotent-replayed": "true" }),
   };
   if (!/\btext\/event-stream\b/i.test(request.headers.accept ?? ""))
-    return sendJson(response, 201, await viewOf(taskId, tasks), headers);
+    return sendJson(response, 201, await loadTaskView(taskId, tasks), headers);
   for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
-  await streams.serve(call, {
+  await streams.serve(context, {
     cursors: [{ taskId, after: -1 }],
-    several: false,
+    usesCursorVector: false,
     replayAll: false,
-    cameBack: false,
+    isReconnect: false,
   });
 }
 
-async function listTasks({ response, url }: Call, { tasks }: TaskServer): Promise<void> {
-  const { limit, ...query } = taskQuery(url.searchParams);
-  const page = await pageOf(
+async function listTasks(
+  { response, url, owner }: RequestContext,
+  { tasks }: TaskRouteServices,
+): Promise<void> {
+  const { limit, ...query } = { ...parseTaskQuery(url.searchParams), owner };
+  const page = await paginate(
     limit,
-    (limit) => tasks.records.listTasks({ ...query, limit }),
+    (rowLimit) => tasks.records.listTasks({ ...query, limit: rowLimit }),
     ({ task_id }) => task_id,
   );
   sendJson(response, 200, page);
 }
 
-const includable = ["task", "content"];
+const includableFields = ["task", "content"];
 
 /**
- * `include=task` adds what the view leaves out: what was asked of whom, and what all of it cost. `include=content` adds what
- * the model said and received. Both: `include=task,content`.
+ * Sends a task. `include=task` adds the request with agent and limits, the total usage and why the task ended.
+ * `include=content` adds the text of messages and tool results. Both: `include=task,content`.
  */
-async function serveTask({ response, rest, url }: Call, { tasks }: TaskServer): Promise<void> {
+async function serveTask(
+  { response, pathParam, url }: RequestContext,
+  { tasks }: TaskRouteServices,
+): Promise<void> {
   const include = url.searchParams.getAll("include").flatMap((names) => names.split(","));
-  const unknown = include.find((name) => !includable.includes(name));
-  if (unknown !== undefined)
-    throw invalid("include", `expected "task", "content" or both ("task,content")`);
-  const seen = await tasks.seen(rest);
-  const view = include.includes("content") ? await tasks.viewWithContent(rest) : seen?.view;
-  if (seen === undefined || view === undefined) throw taskNotFound(rest);
+  const unknownName = include.find((name) => !includableFields.includes(name));
+  if (unknownName !== undefined)
+    throw invalidRequest("include", `expected "task", "content" or both ("task,content")`);
+  const task = await tasks.findTask(pathParam);
+  const view = include.includes("content")
+    ? await tasks.loadViewWithContent(pathParam)
+    : task?.view;
+  if (task === undefined || view === undefined) throw createTaskNotFoundError(pathParam);
   if (!include.includes("task")) return sendJson(response, 200, view);
-  const { info, tree_usage, ended } = seen.state;
+  const { info, tree_usage, ended } = task.state;
   sendJson(response, 200, {
     ...view,
     task: info,
@@ -111,119 +139,135 @@ async function serveTask({ response, rest, url }: Call, { tasks }: TaskServer): 
   });
 }
 
-async function serveTaskEvents(call: Call, { tasks, streams }: TaskServer): Promise<void> {
-  const { request, rest: taskId, url } = call;
-  const lastEventId = headerOf(request.headers["last-event-id"]);
-  const asked = url.searchParams.get("after");
-  // An EventSource that comes back still has the address that it began with.
+async function serveTaskEvents(
+  context: RequestContext,
+  { tasks, streams }: TaskRouteServices,
+): Promise<void> {
+  const { request, pathParam: taskId, url } = context;
+  const lastEventId = getFirstHeaderValue(request.headers["last-event-id"]);
+  const afterParam = url.searchParams.get("after");
+  // An EventSource that reconnects still uses its original URL.
   const after =
     lastEventId !== undefined
-      ? readCursor(lastEventId, "Last-Event-ID")
-      : asked !== null
-        ? readCursor(asked, "after")
+      ? parseCursor(lastEventId, "Last-Event-ID")
+      : afterParam !== null
+        ? parseCursor(afterParam, "after")
         : undefined;
-  await checkRoot(taskId, tasks);
-  await streams.serve(call, {
+  await assertRootTask(taskId, context.owner, tasks);
+  await streams.serve(context, {
     cursors: [{ taskId, after }],
-    several: false,
-    replayAll: replaysAll(url.searchParams),
-    cameBack: lastEventId !== undefined,
+    usesCursorVector: false,
+    replayAll: parseReplayAll(url.searchParams),
+    isReconnect: lastEventId !== undefined,
   });
 }
 
-/** The tasks that one connection may follow: every event's id names all of them. */
-const mostTasks = 100;
+/** Maximum number of tasks per connection, because the id of each event contains the positions of all of them. */
+const maxTasks = 100;
 
 /**
- * Tasks, and with `chats` the changes of chats, on one connection. A task that is gone is refused in the stream, so that the
- * rest goes on; by the status where there is no rest.
+ * Streams tasks, and with `chats` the changes of chats, on one connection. An unknown task is reported in the stream, so
+ * that the others continue, or by the status if there are no others.
  */
-async function serveEvents(call: Call, { tasks, streams }: TaskServer): Promise<void> {
-  const { request, url } = call;
+async function serveEvents(
+  context: RequestContext,
+  { tasks, streams }: TaskRouteServices,
+): Promise<void> {
+  const { request, url } = context;
   const query = url.searchParams;
-  const named = query.getAll("task").map((text) => readTaskCursor(text, "task"));
+  const cursors = query.getAll("task").map((text) => parseTaskCursor(text, "task"));
   const stamps = query
-    .getAll(chatsName)
-    .map((text) => (text === "" ? undefined : readStamp(text, chatsName)));
-  if (stamps.length > 1) throw invalid(chatsName, "expected one stamp");
-  if (named.length === 0 && stamps.length === 0)
-    throw invalid("task", "expected at least one ?task=TASK:NUMBER, or ?chats=STAMP");
-  if (named.length > mostTasks)
-    throw invalid("task", `expected at most ${mostTasks} tasks, got ${named.length}`);
-  if (new Set(named.map(({ taskId }) => taskId)).size < named.length)
-    throw invalid("task", "the same task is named twice");
-  const lastEventId = headerOf(request.headers["last-event-id"]);
-  const reached = reachedCursors(lastEventId);
-  const chats = stamps.map((stamp) => ({ after: reached.get(chatsName) ?? stamp }))[0];
-  const refused: { taskId: string; problem: Problem }[] = [];
-  for (const { taskId } of named) {
-    const problem = await rootProblem(taskId, tasks);
-    if (problem !== undefined) refused.push({ taskId, problem });
+    .getAll(chatsCursorName)
+    .map((text) => (text === "" ? undefined : parseStamp(text, chatsCursorName)));
+  if (stamps.length > 1) throw invalidRequest(chatsCursorName, "expected one stamp");
+  if (cursors.length === 0 && stamps.length === 0)
+    throw invalidRequest("task", "expected at least one ?task=TASK:NUMBER, or ?chats=STAMP");
+  if (cursors.length > maxTasks)
+    throw invalidRequest("task", `expected at most ${maxTasks} tasks, got ${cursors.length}`);
+  if (new Set(cursors.map(({ taskId }) => taskId)).size < cursors.length)
+    throw invalidRequest("task", "expected each task only once");
+  const lastEventId = getFirstHeaderValue(request.headers["last-event-id"]);
+  const resumeCursors = parseLastEventId(lastEventId);
+  const chats = stamps.map((stamp) => ({ after: resumeCursors.get(chatsCursorName) ?? stamp }))[0];
+  const rejectedTasks: { taskId: string; problem: GatewayError }[] = [];
+  for (const { taskId } of cursors) {
+    const problem = await findRootTaskError(taskId, context.owner, tasks);
+    if (problem !== undefined) rejectedTasks.push({ taskId, problem });
   }
-  const [first] = refused;
-  if (first !== undefined && refused.length === named.length && chats === undefined)
-    throw first.problem;
-  await streams.serve(call, {
-    cursors: named
-      .filter(({ taskId }) => !refused.some((one) => one.taskId === taskId))
-      .map(({ taskId, after }) => ({ taskId, after: reached.get(taskId) ?? after })),
+  const [firstRejected] = rejectedTasks;
+  if (firstRejected !== undefined && rejectedTasks.length === cursors.length && chats === undefined)
+    throw firstRejected.problem;
+  await streams.serve(context, {
+    cursors: cursors
+      .filter(({ taskId }) => !rejectedTasks.some((task) => task.taskId === taskId))
+      .map(({ taskId, after }) => ({ taskId, after: resumeCursors.get(taskId) ?? after })),
     chats,
-    refused,
-    several: true,
-    replayAll: replaysAll(query),
-    cameBack: lastEventId !== undefined,
+    rejectedTasks,
+    usesCursorVector: true,
+    replayAll: parseReplayAll(query),
+    isReconnect: lastEventId !== undefined,
   });
 }
 
-async function cancelTask(call: Call, { tasks }: TaskServer): Promise<void> {
-  const { response, rest: taskId } = call;
-  const { reason } = await readBody(call, cancelBody, { whenEmpty: {} });
-  const outcome = await tasks.runtime.cancel(taskId, byWhom(call), reason);
-  if (outcome === "unknown") throw taskNotFound(taskId);
-  if (outcome === "canceled") await tasks.ended(taskId, longestCancelMs);
-  const view = await viewOf(taskId, tasks);
-  // Whoever stops a task twice has what it wants.
-  if (outcome === "ended" && view.status !== "canceled") throw notRunning(taskId, view.status);
+async function cancelTask(context: RequestContext, { tasks }: TaskRouteServices): Promise<void> {
+  const { response, pathParam: taskId } = context;
+  const { reason } = await readValidatedBody(context, cancelBody, { whenEmpty: {} });
+  const outcome = await tasks.runtime.cancel(taskId, getActorName(context), reason);
+  if (outcome === "unknown") throw createTaskNotFoundError(taskId);
+  if (outcome === "canceled") await tasks.waitForEnd(taskId, maxCancelWaitMs);
+  const view = await loadTaskView(taskId, tasks);
+  // Canceling a task twice is not an error.
+  if (outcome === "ended" && view.status !== "canceled")
+    throw createNotRunningError(taskId, view.status);
   sendJson(response, 200, view);
 }
 
-/** How long the answer waits for the end; the task ends in any case. */
-const longestCancelMs = 1000;
+/** How long the reply waits for the task to end. A task that takes longer is canceled all the same. */
+const maxCancelWaitMs = 1000;
 
-async function addInput(call: Call, { tasks }: TaskServer): Promise<void> {
-  const { response, rest: taskId } = call;
-  const input = await readBody(call, taskInputBody);
-  const outcome = await tasks.tell(taskId, input, idempotencyKey(call));
-  if (outcome === "unknown") throw taskNotFound(taskId);
-  if (outcome === "ended") throw notRunning(taskId, (await viewOf(taskId, tasks)).status);
+async function addInput(context: RequestContext, { tasks }: TaskRouteServices): Promise<void> {
+  const { response, pathParam: taskId } = context;
+  const input = await readValidatedBody(context, taskInputBody);
+  const outcome = await tasks.addInput(taskId, input, getScopedIdempotencyKey(context));
+  if (outcome === "unknown") throw createTaskNotFoundError(taskId);
+  if (outcome === "ended")
+    throw createNotRunningError(taskId, (await loadTaskView(taskId, tasks)).status);
   const headers = outcome === "added" ? {} : { "idempotent-replayed": "true" };
   sendJson(response, 200, { task_id: taskId, delivery: input.delivery }, headers);
 }
 
-/** Of the tasks that have ended none is looked at. */
-async function listApprovals({ response }: Call, { tasks, places }: TaskServer): Promise<void> {
-  const pending = await tasks.runtime.pending();
-  const chats = await places?.of(new Set(pending.map(({ root_task_id }) => root_task_id)));
-  const data = pending.map((one) => {
-    const chat = chats?.get(one.root_task_id);
-    return chat === undefined ? one : { ...one, chat };
+/** Lists the pending approvals of the owner, each with the chat that its task belongs to, if any. */
+async function listApprovals(
+  { response, owner }: RequestContext,
+  { tasks, answerLocator }: TaskRouteServices,
+): Promise<void> {
+  const pending = await tasks.runtime.pending(owner);
+  const chats = await answerLocator?.locate(
+    new Set(pending.map(({ root_task_id }) => root_task_id)),
+  );
+  const data = pending.map((approval) => {
+    const chat = chats?.get(approval.root_task_id);
+    return chat === undefined ? approval : { ...approval, chat };
   });
   sendJson(response, 200, { data } satisfies ApprovalsReply);
 }
 
-async function decideApproval(call: Call, { tasks }: TaskServer): Promise<void> {
-  const { response, rest: approvalId } = call;
-  const { arguments: args, ...decision } = await readBody(call, decisionBody);
-  const key = sentKey(call);
+async function decideApproval(
+  context: RequestContext,
+  { tasks }: TaskRouteServices,
+): Promise<void> {
+  const { response, pathParam: approvalId } = context;
+  const { arguments: args, ...decision } = await readValidatedBody(context, decisionBody);
+  const key = readIdempotencyKey(context);
   const outcome = await tasks.runtime.decide(approvalId, {
     ...decision,
     ...(args === undefined
       ? {}
       : { arguments: typeof args === "string" ? args : JSON.stringify(args) }),
-    by: byWhom(call),
+    by: getActorName(context),
     ...(key === undefined ? {} : { idempotency_key: key }),
   });
-  switch (outcome.is) {
+  switch (outcome.type) {
     case "resolved":
       return sendJson(response, 200, { approval: outcome.approval });
     case "repeated":
@@ -233,55 +277,72 @@ async function decideApproval(call: Call, { tasks }: TaskServer): Promise<void> 
         { approval: outcome.approval },
         { "idempotent-replayed": "true" },
       );
-    case "late": {
+    case "superseded": {
       const { approval } = outcome;
       const { resolution, status, task_id } = approval;
-      if (status === "pending") throw notRunning(task_id, (await viewOf(task_id, tasks)).status);
-      throw new Problem(
+      if (status === "pending")
+        throw createNotRunningError(task_id, (await loadTaskView(task_id, tasks)).status);
+      throw new GatewayError(
         "approval_resolved",
         resolution === undefined
-          ? `the approval is no longer open: it is ${status}`
-          : `${resolution.by} was first and decided: ${resolution.decision}`,
-        { beside: { approval } },
+          ? `the approval is no longer pending (${status})`
+          : `already ${pastParticiples[resolution.decision]} by ${resolution.by}`,
+        { extraFields: { approval } },
       );
     }
     case "invalid":
-      throw new Problem("invalid_request", outcome.message, {
+      throw new GatewayError("invalid_request", outcome.message, {
         param: /^(\w+):/.exec(outcome.message)?.[1],
       });
-    case "unknown":
-      throw approvalNotFound(approvalId);
+    case "not_found":
+      throw createNotFoundError("approval", approvalId);
   }
 }
 
-async function serveBlob({ request, response, rest }: Call, { tasks }: TaskServer): Promise<void> {
-  const blob = isBlobHash(rest) ? await tasks.records.get(rest) : undefined;
-  if (blob === undefined)
-    throw new Problem("blob_not_found", "there is no such blob; it may have been removed");
-  sendBlob(response, request.headers, rest, blob);
+const pastParticiples: Readonly<Record<ApprovalDecision, string>> = {
+  approve: "approved",
+  deny: "denied",
+  redact: "redacted",
+  abort: "aborted",
+};
+
+async function serveBlob(
+  { request, response, pathParam, owner }: RequestContext,
+  { tasks }: TaskRouteServices,
+): Promise<void> {
+  const blob = isBlobHash(pathParam) ? await tasks.records.get(pathParam, { owner }) : undefined;
+  if (blob === undefined) throw createNotFoundError("blob", pathParam);
+  sendBlob(response, request.headers, pathParam, blob);
 }
 
-async function viewOf(taskId: string, tasks: TaskService) {
-  const view = await tasks.view(taskId);
-  if (view === undefined) throw taskNotFound(taskId);
+async function loadTaskView(taskId: string, tasks: TaskService) {
+  const view = await tasks.loadView(taskId);
+  if (view === undefined) throw createTaskNotFoundError(taskId);
   return view;
 }
 
-function notRunning(taskId: string, status: TaskStatus): Problem {
-  if (hasEnded(status)) return new Problem("task_ended", `${taskId} has ended: it is ${status}`);
-  return new Problem("task_not_running", `${taskId} waits to be taken up again; try again soon`, {
-    retryAfter: 5,
-  });
+function createNotRunningError(taskId: string, status: TaskStatus): GatewayError {
+  if (hasEnded(status))
+    return new GatewayError("task_ended", `${taskId} has already ended (${status})`);
+  return new GatewayError(
+    "task_not_running",
+    `${taskId} is waiting to be resumed; try again in a few seconds`,
+    {
+      retryAfter: 5,
+    },
+  );
 }
 
-function taskQuery(query: URLSearchParams): Parameters<TaskRecords["listTasks"]>[0] {
+function parseTaskQuery(
+  query: URLSearchParams,
+): Omit<Parameters<TaskRecords["listTasks"]>[0], "owner"> {
   const before = query.get("before");
   const session = query.get("session_id");
   const status = query.get("status");
-  if (status !== null && !taskStatuses.some((each) => each === status))
-    throw invalid("status", `expected one of ${taskStatuses.join(", ")}`);
+  if (status !== null && !taskStatuses.some((known) => known === status))
+    throw invalidRequest("status", `expected one of ${taskStatuses.join(", ")}`);
   return {
-    limit: readLimit(query),
+    limit: parseLimit(query),
     ...(before === null ? {} : { before }),
     ...(session === null ? {} : { session }),
     ...(status === null ? {} : { status }),

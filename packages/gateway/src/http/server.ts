@@ -1,35 +1,40 @@
 import {
   createServer,
-  type IncomingHttpHeaders,
+  STATUS_CODES,
   type IncomingMessage,
   type Server,
   type ServerResponse,
 } from "node:http";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
-import type { ClientConfig, ServerConfig } from "../config/config.ts";
+import { StoreError } from "@deltawire/store";
+import type { ServerConfig } from "../config/config.ts";
+import { isLoopback } from "../config/host-addresses.ts";
 import { logRequest, type Log } from "../log.ts";
 import { newId } from "../new-id.ts";
-import { checkOrigin, corsHeaders, isOwnPage } from "../security/guard.ts";
-import { sessionsIn, sessionValue } from "../security/session.ts";
-import { bearerOf, missingToken, Tokens } from "../security/tokens.ts";
+import type { AccessKeys } from "../security/access-keys.ts";
+import { Authenticator, type Identity } from "../security/authenticator.ts";
+import { assertAllowedOrigin, buildCorsHeaders } from "../security/origin-check.ts";
+import type { UsageMeter } from "../security/usage-meter.ts";
 import { BodyMemory } from "./body-memory.ts";
-import { sendJson, type BodyLimits, type Call } from "./call.ts";
+import { sendJson, type BodyLimits, type RequestContext } from "./request-context.ts";
 import { ConnectionLimit } from "./connection-limit.ts";
-import { isOutOfFiles, Problem, problemReply } from "../problem.ts";
-import { checkAnnouncedLength } from "./request-body.ts";
+import { isTooManyOpenFiles, GatewayError, toErrorReply } from "../gateway-error.ts";
+import { assertContentLength } from "./request-body.ts";
 import { RequestQueue } from "./request-queue.ts";
-import { chatRouteNames, routeOf, type RouteName } from "./routes.ts";
-import { skipBody } from "./skip-body.ts";
+import { assertScope, isLimitedRoute } from "./route-scopes.ts";
+import { chatRouteNames, matchRoute, type RouteMatch, type RouteName } from "./routes.ts";
+import { discardBody } from "./discard-body.ts";
+import { findStoreProblem, toTaskError } from "../tasks/task-errors.ts";
 
-export type Handler = (call: Call) => Promise<void> | void;
+export type RouteHandler = (context: RequestContext) => Promise<void> | void;
 
-/** Tasks and chats are served only where they can be kept. */
-export type Handlers = Record<Exclude<RouteName, TaskRoute>, Handler> & TaskHandlers;
+/** Handlers of task and chat routes are optional. */
+type RouteHandlers = Record<Exclude<RouteName, TaskRouteName>, RouteHandler> & TaskRouteHandlers;
 
-export type TaskHandlers = Partial<Record<TaskRoute, Handler>>;
+export type TaskRouteHandlers = Partial<Record<TaskRouteName, RouteHandler>>;
 
-export const taskRoutes = [
+export const taskRouteNames = [
   "start task",
   "tasks",
   "task",
@@ -45,85 +50,125 @@ export const taskRoutes = [
   ...chatRouteNames,
 ] as const satisfies readonly RouteName[];
 
-type TaskRoute = (typeof taskRoutes)[number];
+export type TaskRouteName = (typeof taskRouteNames)[number];
 
 export interface HttpServer {
   server: Server;
-  /** From now on requests are refused; resolves when those that run have ended. */
+  /** Rejects new requests. Resolves when the running ones have ended. */
   drain(): Promise<void>;
-  /** Ends those that run. */
-  abort(): void;
-  readonly draining: boolean;
+  /** Aborts the running requests and closes all connections. */
+  abortRequests(): void;
+  readonly isDraining: boolean;
 }
 
 const maxHeaderBytes = 32 * 1024;
-/** All bodies in progress may take as much as this many of the largest, or as this many bytes. */
-const bodiesInMemory = 4;
-const leastBodyMemory = 64 * 1024 * 1024;
-/** In which a request has to come: its head, and all of it. */
-export interface Patience {
-  headMs: number;
-  wholeMs: number;
+/** Bodies in progress may use as much memory as this many bodies of maximum size, but at least `minBodyMemoryBytes`. */
+const maxBodiesInMemory = 4;
+const minBodyMemoryBytes = 64 * 1024 * 1024;
+/** Time limits for receiving the headers and the complete request. */
+export interface RequestTimeouts {
+  headersMs: number;
+  requestMs: number;
 }
 
-const usualPatience: Patience = { headMs: 15_000, wholeMs: 300_000 };
+const defaultRequestTimeouts: RequestTimeouts = { headersMs: 15_000, requestMs: 300_000 };
 
-/** Takes requests, checks who may ask, finds the handler, and tells every failure in one shape. */
-export function httpServer(
-  config: ServerConfig,
-  handlers: Handlers,
-  log: Log,
-  patience = usualPatience,
-): HttpServer {
-  const tokens = new Tokens(config.clients);
-  const sessions = new Tokens(config.clients, sessionValue);
-  const running = new Set<AbortController>();
+export interface HttpServerOptions {
+  config: ServerConfig;
+  handlers: RouteHandlers;
+  log: Log;
+  /** Default: tokens of the configuration only. */
+  authenticator?: Authenticator;
+  /** Undefined: there are no access keys. */
+  access?: { keys: AccessKeys; meter: UsageMeter };
+  timeouts?: RequestTimeouts | undefined;
+  /** Serves a WebSocket at `/v1/responses`. Undefined: WebSockets are rejected. */
+  acceptWebSocket?: (connection: WebSocketConnection) => void;
+  /** Resolves when all WebSockets are closed. */
+  drainWebSockets?: () => Promise<void>;
+}
+
+/** A client that may open a WebSocket. */
+export interface WebSocketConnection {
+  readonly id: string;
+  readonly request: IncomingMessage;
+  readonly socket: Duplex;
+  readonly head: Buffer;
+  readonly sender: Identity;
+  /** Aborted when the connection is closed, the access key becomes invalid, or the gateway stops. */
+  readonly signal: AbortSignal;
+}
+
+const webSocketPath = "/v1/responses";
+
+/** Creates the server: authenticates requests, calls the handler of their route, and reports all errors in one format. */
+export function createHttpServer({
+  config,
+  handlers,
+  log,
+  authenticator = new Authenticator(config),
+  access,
+  timeouts = defaultRequestTimeouts,
+  acceptWebSocket,
+  drainWebSockets,
+}: HttpServerOptions): HttpServer {
+  const activeRequests = new Set<AbortController>();
+  const openSockets = new Map<WebSocketConnection, AbortController>();
   const queue = new RequestQueue();
   const bodyLimits: BodyLimits = {
     maxBytes: config.maxBodyBytes,
     maxJsonValues: config.maxJsonValues,
-    memory: new BodyMemory(Math.max(leastBodyMemory, bodiesInMemory * config.maxBodyBytes)),
+    memory: new BodyMemory(Math.max(minBodyMemoryBytes, maxBodiesInMemory * config.maxBodyBytes)),
   };
-  let draining = false;
-  let whenIdle: (() => void) | undefined;
+  let isDraining = false;
+  let onIdle: (() => void) | undefined;
 
   const server = createServer({
     maxHeaderSize: maxHeaderBytes,
-    headersTimeout: patience.headMs,
-    requestTimeout: patience.wholeMs,
-    // Node looks for them every 30 s only.
-    connectionsCheckingInterval: patience.headMs / 3,
-    // Longer than the pools of clients keep a connection, so that they do not meet a closed one.
+    headersTimeout: timeouts.headersMs,
+    requestTimeout: timeouts.requestMs,
+    // Node's default is every 30 s.
+    connectionsCheckingInterval: timeouts.headersMs / 3,
+    // Longer than clients keep idle connections in their pools, so that they do not reuse a closed one.
     keepAliveTimeout: 75_000,
-    // Java's client and curl offer HTTP/2 in the same way: to them the answer is HTTP/1.1, not a refusal.
+    // Java's client and curl offer HTTP/2 with the Upgrade header too: they get an HTTP/1.1 reply instead of an error.
     shouldUpgradeCallback: ({ headers }: IncomingMessage) =>
       /websocket/i.test(headers.upgrade ?? ""),
   });
 
-  const connections = new ConnectionLimit(server);
+  const connectionLimit = new ConnectionLimit(server);
 
   const receive = (request: IncomingMessage, response: ServerResponse): void => {
-    const gone = new AbortController();
-    running.add(gone);
-    // The log has the reason; a client that has gone needs no answer.
+    const abortController = new AbortController();
+    activeRequests.add(abortController);
+    // `handle` sends and logs errors.
     void queue
-      .run(request, response, () => handle(request, response, gone))
+      .run(request, response, () => handle(request, response, abortController))
       .finally(() => {
-        running.delete(gone);
-        if (running.size === 0) whenIdle?.();
+        activeRequests.delete(abortController);
+        if (activeRequests.size === 0) onIdle?.();
       });
   };
   server.on("request", receive);
-  // Without this listener Node asks for every body, also for one that will be refused.
+  // Without this listener, Node itself answers every `Expect: 100-continue`, even if the body will be rejected.
   server.on("checkContinue", receive);
-  server.on("upgrade", (_request: IncomingMessage, socket: Duplex) => {
-    const problem = new Problem("upgrade_not_supported", "WebSockets are not served; use HTTP");
-    refuseSocket(socket, problem, { upgrade: "HTTP/1.1" });
+  server.on("upgrade", (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+    socket.on("error", () => socket.destroy());
+    void upgrade(request, socket, head).catch((error: unknown) => {
+      const { status } = toErrorReply(error);
+      if (status === 500) log.error({ err: error }, "internal error");
+      const storeProblem = findStoreProblem(error);
+      if (storeProblem !== undefined)
+        log.error({ cause: storeProblem }, "the store is unavailable");
+      const problem =
+        error instanceof GatewayError ? error : new GatewayError("internal_error", "");
+      rejectSocket(socket, problem, status === 426 ? { upgrade: "HTTP/1.1" } : {});
+    });
   });
   server.on("clientError", (error: NodeJS.ErrnoException, socket: Duplex) => {
-    // In the middle of an answer there is no room for another.
-    const begun = queue.isReplying(socket as Socket);
-    if (error.code === "ECONNRESET" || !socket.writable || begun) {
+    // An error cannot be sent once a reply has started.
+    const hasReplyStarted = queue.isReplying(socket as Socket);
+    if (error.code === "ECONNRESET" || !socket.writable || hasReplyStarted) {
       socket.destroy();
       return;
     }
@@ -132,161 +177,240 @@ export function httpServer(
     const message =
       status === 431
         ? `the headers of the request are larger than ${maxHeaderBytes / 1024} KB`
-        : `the request cannot be read: ${error.code ?? error.message}`;
-    refuseSocket(socket, new Problem(code, message, { status }), {});
+        : `could not read the request: ${error.code ?? error.message}`;
+    rejectSocket(socket, new GatewayError(code, message, { status }), {});
   });
+
+  /** Throws a GatewayError if the client may not open a WebSocket. */
+  async function upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
+    assertAllowedOrigin(request.headers, config);
+    const { pathname } = parseRequestUrl(request.url ?? "/");
+    if (acceptWebSocket === undefined || pathname.replace(/\/$/, "") !== webSocketPath)
+      throw new GatewayError(
+        "upgrade_not_supported",
+        `WebSockets are only supported at ${webSocketPath}; use HTTP`,
+      );
+    const sender = await authenticator.identify(request.headers);
+    if (sender instanceof GatewayError) throw sender;
+    if (isDraining)
+      throw new GatewayError("shutting_down", "the gateway is shutting down", { retryAfter: 5 });
+    const { accessKey, keyHash } = sender;
+    if (accessKey !== undefined) assertScope(accessKey, "responses");
+    const controller = new AbortController();
+    const unwatchKey =
+      accessKey === undefined || keyHash === undefined
+        ? undefined
+        : access?.keys.watch(keyHash, () => controller.abort());
+    const connection: WebSocketConnection = {
+      id: newId("ws"),
+      request,
+      socket,
+      head,
+      sender,
+      signal: controller.signal,
+    };
+    openSockets.set(connection, controller);
+    socket.once("close", () => {
+      unwatchKey?.();
+      openSockets.delete(connection);
+      controller.abort();
+    });
+    acceptWebSocket(connection);
+  }
 
   async function handle(
     request: IncomingMessage,
     response: ServerResponse,
-    gone: AbortController,
+    abortController: AbortController,
   ): Promise<void> {
-    const began = performance.now();
+    const startedAt = performance.now();
     const id = newId("req");
-    const url = addressOf(request.url ?? "/");
-    response.on("close", () => gone.abort());
+    const url = parseRequestUrl(request.url ?? "/");
+    response.on("close", () => abortController.abort());
     response.setHeader("x-request-id", id);
-    const call = newCall({ id, request, response, url, signal: gone.signal, bodyLimits });
-    let quiet = false;
+    const context = createRequestContext({
+      id,
+      request,
+      response,
+      url,
+      signal: abortController.signal,
+      bodyLimits,
+    });
+    let isLogged = true;
     let failure: string | undefined;
+    let unwatchKey: (() => void) | undefined;
     try {
-      checkOrigin(request.headers, config);
-      for (const [name, value] of Object.entries(corsHeaders(request.headers, config)))
+      assertAllowedOrigin(request.headers, config);
+      for (const [name, value] of Object.entries(buildCorsHeaders(request.headers, config)))
         response.setHeader(name, value);
       if (request.method === "OPTIONS") return void response.writeHead(204).end();
-      const routed = routeOf(request.method ?? "GET", url.pathname);
-      if (routed.is === "unknown")
-        throw new Problem(
+      const match = matchRoute(request.method ?? "GET", url.pathname);
+      if (match.type === "unknown")
+        throw new GatewayError(
           "not_found",
-          `there is no ${request.method} ${url.pathname}${routed.hint}`,
+          `${request.method} ${url.pathname} is not supported${match.hint}`,
         );
-      if (routed.is === "wrong method") {
-        response.setHeader("allow", routed.allowed.join(", "));
-        throw new Problem(
+      if (match.type === "wrong_method") {
+        response.setHeader("allow", match.allowed.join(", "));
+        throw new GatewayError(
           "method_not_allowed",
-          `${url.pathname} takes ${routed.allowed.join(" or ")}`,
+          `${request.method} ${url.pathname} is not supported; use ${match.allowed.join(" or ")}`,
         );
       }
-      quiet = routed.open;
-      if (!isProbe(routed.name)) connections.check(request.socket, response);
-      const client = clientOf(request.headers);
-      if (!routed.open && tokens.required && client === undefined)
-        throw missingToken(bearerOf(request.headers) !== "");
-      if (!routed.open && draining)
-        throw new Problem("shutting_down", "the gateway is shutting down", { retryAfter: 5 });
-      Object.assign(call, { client, rest: routed.rest });
-      const handler = handlers[routed.name];
+      isLogged = !match.isPublic;
+      if (!isProbe(match.name)) connectionLimit.assertWithinLimit(request.socket, response);
+      const { pathParam, secondPathParam } = match;
+      Object.assign(context, { pathParam, secondPathParam });
+      unwatchKey = await authorize(context, match, () => {
+        abortController.abort();
+        response.destroy();
+      });
+      if (!match.isPublic && isDraining)
+        throw new GatewayError("shutting_down", "the gateway is shutting down", { retryAfter: 5 });
+      const handler = handlers[match.name];
       if (handler === undefined)
-        throw new Problem("not_found", `${url.pathname}: this gateway keeps no tasks`);
+        throw new GatewayError(
+          "not_found",
+          `${url.pathname}: tasks and chats are not available on this gateway`,
+        );
+      if (context.accessKey !== undefined && isLimitedRoute(match.name))
+        await access?.meter.admitRequest(context.accessKey);
       if (expectsContinue(request)) {
-        checkAnnouncedLength(request, config.maxBodyBytes);
+        assertContentLength(request, config.maxBodyBytes);
         response.writeContinue();
       }
-      await handler(call);
+      await handler(context);
       if (response.writableEnded) request.resume();
     } catch (error) {
-      failure = await answerFailure(error, call, log);
+      const isLocal = context.client === undefined && isLoopback(config.host);
+      failure = await sendError(error, context, { log, showsAddresses: isLocal });
     } finally {
-      if (!quiet)
+      unwatchKey?.();
+      if (isLogged)
         logRequest(log, {
           id,
-          client: call.client?.name,
+          client: context.client?.name,
           method: request.method ?? "",
           path: url.pathname,
-          model: call.model,
+          model: context.model,
           status: response.headersSent ? response.statusCode : 499,
-          firstMs: call.firstByteAt === undefined ? undefined : call.firstByteAt - began,
-          ms: performance.now() - began,
-          left: (gone.signal.aborted || response.destroyed) && !response.writableFinished,
-          record: call.record,
+          firstByteMs:
+            context.firstByteAt === undefined ? undefined : context.firstByteAt - startedAt,
+          ms: performance.now() - startedAt,
+          clientDisconnected:
+            (abortController.signal.aborted || response.destroyed) && !response.writableFinished,
+          record: context.record,
           failure,
         });
     }
   }
 
-  /** A token counts before the cookie of our page does. */
-  function clientOf(headers: IncomingHttpHeaders): ClientConfig | undefined {
-    const bearer = bearerOf(headers);
-    if (bearer !== "" || !isOwnPage(headers)) return tokens.clientOf(bearer);
-    const found = sessionsIn(headers).map((value) => sessions.clientOf(value));
-    return found.find((client) => client !== undefined);
+  /**
+   * Adds the sender to the context. Throws a GatewayError if it may not use the route. Calls `onKeyInvalid` if the access key is
+   * revoked or expires before the returned function is called.
+   */
+  async function authorize(
+    context: RequestContext,
+    { name, isPublic }: Extract<RouteMatch, { type: "route" }>,
+    onKeyInvalid: () => void,
+  ): Promise<(() => void) | undefined> {
+    if (isPublic && name !== "session") return undefined;
+    const sender = await authenticator.identify(context.request.headers);
+    if (sender instanceof GatewayError) {
+      if (isPublic) return undefined;
+      throw sender;
+    }
+    const { client, owner, accessKey, keyHash } = sender;
+    Object.assign(context, { client, owner, accessKey });
+    if (accessKey === undefined || keyHash === undefined) return undefined;
+    assertScope(accessKey, name);
+    return access?.keys.watch(keyHash, onKeyInvalid);
   }
 
   return {
     server,
-    get draining() {
-      return draining;
+    get isDraining() {
+      return isDraining;
     },
     async drain() {
-      draining = true;
+      isDraining = true;
       server.close();
       server.closeIdleConnections();
-      if (running.size > 0) await new Promise<void>((resolve) => (whenIdle = resolve));
-      // Clients would keep theirs open for another while.
+      await drainWebSockets?.();
+      if (activeRequests.size > 0) await new Promise<void>((resolve) => (onIdle = resolve));
+      // Clients may keep idle connections open.
       server.closeAllConnections();
     },
-    abort() {
-      for (const one of running) one.abort();
+    abortRequests() {
+      for (const controller of [...activeRequests, ...openSockets.values()]) controller.abort();
       server.closeAllConnections();
     },
   };
 }
 
-/** Probes are answered as long as anything is. */
+/** Probes are served even above the connection limit. */
 function isProbe(name: RouteName): boolean {
   return name === "health" || name === "ready";
 }
 
-/** What stands in a request's first line need not be an address: `//` is none, and must not be our failure. */
-function addressOf(target: string): URL {
+/** Accepts any request target. Clients also send invalid URLs such as `//`, which must not cause an internal error. */
+function parseRequestUrl(target: string): URL {
   if (target.startsWith("/")) return new URL(`http://gateway${target}`);
   return URL.parse(target) ?? new URL(`http://gateway/${target}`);
 }
 
-function newCall(
-  given: Pick<Call, "id" | "request" | "response" | "url" | "signal" | "bodyLimits">,
-): Call {
-  const nothing = {
+function createRequestContext(
+  fields: Pick<RequestContext, "id" | "request" | "response" | "url" | "signal" | "bodyLimits">,
+): RequestContext {
+  const defaults = {
     client: undefined,
+    owner: "",
+    accessKey: undefined,
     model: undefined,
     record: undefined,
     firstByteAt: undefined,
   };
-  return { ...given, rest: "", ...nothing };
+  return { ...fields, pathParam: "", secondPathParam: "", ...defaults };
 }
 
 function expectsContinue({ headers }: IncomingMessage): boolean {
   return headers.expect?.toLowerCase() === "100-continue";
 }
 
-/** Sends the failure to the client if it is still connected. Returns the failure's code. */
-async function answerFailure(
-  error: unknown,
-  { request, response, signal, id }: Call,
-  log: Log,
+/** Sends the error to the client if it is still connected. Returns the error's code. */
+async function sendError(
+  thrown: unknown,
+  { request, response, signal, id }: RequestContext,
+  { log, showsAddresses }: { log: Log; showsAddresses: boolean },
 ): Promise<string> {
-  const { status, headers, body, code } = problemReply(error);
-  if (status === 500 || isOutOfFiles(error)) log.error({ id, err: error }, "the gateway failed");
+  const error = thrown instanceof StoreError ? toTaskError(thrown) : thrown;
+  const { status, headers, body, code } = toErrorReply(error, { showsAddresses });
+  const storeProblem = findStoreProblem(error);
+  const isShown =
+    showsAddresses && error instanceof GatewayError && error.publicError !== undefined;
+  if (storeProblem !== undefined && !isShown)
+    log.error({ id, cause: storeProblem }, "the store is unavailable");
+  if (status === 500 || isTooManyOpenFiles(error)) log.error({ id, err: error }, "internal error");
   if (signal.aborted || response.writableEnded) return code;
-  // In the middle of a reply nothing else can be said; the client sees that it is not whole.
+  // An error cannot be sent once the reply has started; closing the connection shows that it is incomplete.
   if (response.headersSent) response.destroy();
   else if (isBodyUnread(request) || (headers["connection"] === "close" && !request.complete))
-    await refuseBody(request, response, status, body, headers);
+    await rejectBody(request, response, status, body, headers);
   else sendJson(response, status, body, headers);
   return code;
 }
 
-/** A body that nobody has begun to read is skipped by Node. */
+/** True if part of the body is still unread. Node discards the body by itself if none of it was read. */
 function isBodyUnread(request: IncomingMessage): boolean {
   if (expectsContinue(request)) return !request.complete;
   return request.readableDidRead && !request.complete;
 }
 
 /**
- * The reply goes out while the client is still sending. Closing at once would reset the connection, and many clients
- * would report that instead of the reply; so what they send is skipped for a while first.
+ * Sends an error while the client is still sending. Closing immediately would reset the connection, and many clients would
+ * report that instead of the error, so the rest of the body is read and discarded for a while first.
  */
-async function refuseBody(
+async function rejectBody(
   request: IncomingMessage,
   response: ServerResponse,
   status: number,
@@ -301,24 +425,25 @@ async function refuseBody(
     connection: "close",
   });
   response.write(text);
-  await skipBody(request);
+  await discardBody(request);
   response.end();
 }
 
-function refuseSocket(socket: Duplex, problem: Problem, more: Record<string, string>): void {
-  const { status, headers, body } = problemReply(problem);
+function rejectSocket(
+  socket: Duplex,
+  problem: GatewayError,
+  extraHeaders: Record<string, string>,
+): void {
+  const { status, headers, body } = toErrorReply(problem);
   const text = JSON.stringify(body);
   const lines = Object.entries({
     ...headers,
-    ...more,
+    ...extraHeaders,
     "content-type": "application/json; charset=utf-8",
     "content-length": String(Buffer.byteLength(text)),
     connection: "close",
   }).map(([name, value]) => `${name}: ${value}`);
-  socket.end(`HTTP/1.1 ${status} ${reasonOf(status)}\r\n${lines.join("\r\n")}\r\n\r\n${text}`);
-}
-
-function reasonOf(status: number): string {
-  if (status === 426) return "Upgrade Required";
-  return status === 408 ? "Request Timeout" : "Bad Request";
+  socket.end(
+    `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}\r\n${lines.join("\r\n")}\r\n\r\n${text}`,
+  );
 }

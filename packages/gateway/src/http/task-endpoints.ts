@@ -1,158 +1,175 @@
-import { AnswerPlaces } from "../chats/answer-places.ts";
-import { chatChoices } from "../chats/choices.ts";
-import type { AgentServer } from "./serve-agent.ts";
-import { Problem } from "../problem.ts";
-import { chatHandlers } from "./serve-chats.ts";
-import { taskHandlers } from "./serve-tasks.ts";
-import { uiMessageHandlers } from "./serve-ui-messages.ts";
-import { taskRoutes, type TaskHandlers } from "./server.ts";
-import { KeptResponses } from "../history/kept-responses.ts";
-import { TranslatedStreams } from "../tasks/follow/translated-streams.ts";
-import { startTasks, type Tasks, type TasksOptions } from "../start-tasks.ts";
-import { taskProblem } from "../tasks/task-problem.ts";
+import { AnswerLocator } from "../chats/answer-locator.ts";
+import { buildChatChoices } from "../chats/chat-choices.ts";
+import type { AgentRouteServices } from "./serve-agent.ts";
+import { GatewayError } from "../gateway-error.ts";
+import { createChatHandlers } from "./serve-chats.ts";
+import { createTaskHandlers } from "./serve-tasks.ts";
+import { createUiMessageHandlers } from "./serve-ui-messages.ts";
+import { taskRouteNames, type TaskRouteHandlers } from "./server.ts";
+import type { ResponseHistory } from "../history/response-history.ts";
+import { TranslatedStreams } from "../tasks/streams/translated-streams.ts";
+import { startTasks, type TaskSubsystem, type StartTasksOptions } from "../start-tasks.ts";
+import { toTaskError } from "../tasks/task-errors.ts";
 
-export interface TaskEndpointsOptions extends TasksOptions {
-  /** What is wrong with the upstream of that name, in words that may be shown. */
-  problemOf: (upstream: string) => string | undefined;
-  /** How soon a store that could not be opened is tried again; 5 s unless told. */
-  againMs?: number | undefined;
+export interface TaskEndpointsOptions extends StartTasksOptions {
+  /** Returns what is wrong with an upstream, without secrets, or undefined if it works. */
+  describeUpstreamProblem: (upstream: string) => string | undefined;
+  /** Stores the replies of agents. */
+  history: ResponseHistory;
+  /** Delay before another attempt to open the store, in milliseconds; default 5000. */
+  retryMs?: number | undefined;
 }
 
-type State =
+type EndpointsState =
   | {
-      is: "open";
-      tasks: Tasks;
-      handlers: TaskHandlers;
-      agents: Omit<AgentServer, "isEnding">;
-      letGo: () => void;
+      status: "open";
+      tasks: TaskSubsystem;
+      handlers: TaskRouteHandlers;
+      agents: Omit<AgentRouteServices, "isShuttingDown">;
+      disconnectClients: () => void;
     }
-  | { is: "shut"; problem: Problem };
+  | { status: "unavailable"; problem: GatewayError };
 
-const usualAgainMs = 5000;
+const defaultRetryMs = 5000;
 
 /**
- * The handlers of tasks and chats. While the store cannot be opened, these answer with its problem and everything else
- * works; opening is retried until another process has released the store or somebody has repaired it.
+ * The handlers of tasks and chats. While the store cannot be opened they reply with its error and everything else works.
+ * Opening is retried, because another process may release the store or somebody may repair it.
  */
 export class TaskEndpoints {
   readonly #options: TaskEndpointsOptions;
-  #state: State;
-  #again: NodeJS.Timeout | undefined;
+  #state: EndpointsState;
+  #retryTimer: NodeJS.Timeout | undefined;
   #opening: Promise<void> | undefined;
-  #mayRecover = false;
-  #isEnding = false;
+  #shouldRecover = false;
+  #isShuttingDown = false;
   #isClosed = false;
 
   static async start(options: TaskEndpointsOptions): Promise<TaskEndpoints> {
-    return new TaskEndpoints(options, await opened(options));
+    return new TaskEndpoints(options, await openEndpoints(options));
   }
 
-  private constructor(options: TaskEndpointsOptions, state: State) {
+  private constructor(options: TaskEndpointsOptions, state: EndpointsState) {
     this.#options = options;
     this.#state = state;
-    if (state.is === "open") return;
-    this.#tryAgain();
+    if (state.status === "open") return;
+    this.#scheduleRetry();
   }
 
-  /** Why there are no tasks now. */
-  get problem(): Problem | undefined {
-    return this.#state.is === "shut" ? this.#state.problem : undefined;
+  /** Why tasks and chats are unavailable at the moment. Undefined: they are available. */
+  get unavailableError(): GatewayError | undefined {
+    return this.#state.status === "unavailable" ? this.#state.problem : undefined;
   }
 
-  get handlers(): TaskHandlers {
+  /** False while a store that several processes share cannot be reached, so that other processes should serve requests. */
+  get isStoreReachable(): boolean {
+    if (this.#state.status === "open") return this.#state.tasks.isStoreReachable;
+    const { enabled, url } = this.#options.config.store;
+    return !enabled || url === undefined;
+  }
+
+  get handlers(): TaskRouteHandlers {
     return Object.fromEntries(
-      taskRoutes.map((name) => [
+      taskRouteNames.map((name) => [
         name,
-        (call) => {
-          if (this.#state.is === "shut") throw this.#state.problem;
-          return this.#state.handlers[name]?.(call);
+        (context) => {
+          if (this.#state.status === "unavailable") throw this.#state.problem;
+          return this.#state.handlers[name]?.(context);
         },
       ]),
-    ) satisfies TaskHandlers;
+    ) satisfies TaskRouteHandlers;
   }
 
-  /** Where agents are asked as models. Throws where there are no tasks. */
-  agents(): AgentServer {
-    if (this.#state.is === "shut") throw this.#state.problem;
-    return { ...this.#state.agents, isEnding: () => this.#isEnding };
+  /** Returns the dependencies for running agents as models. Throws a GatewayError if tasks are unavailable. */
+  getAgentServices(): AgentRouteServices {
+    if (this.#state.status === "unavailable") throw this.#state.problem;
+    return { ...this.#state.agents, isShuttingDown: () => this.#isShuttingDown };
   }
 
-  /** Takes up what an earlier process left, once clients can follow it. */
+  /** Resumes the unfinished tasks of an earlier process. Called when clients can connect. */
   recover(): void {
-    this.#mayRecover = true;
-    if (this.#state.is === "open") this.#state.tasks.recover();
+    this.#shouldRecover = true;
+    if (this.#state.status === "open") this.#state.tasks.recover();
   }
 
-  /** Those who follow a task find it again when the gateway is back. */
-  letGo(): void {
-    this.#isEnding = true;
-    if (this.#state.is === "open") this.#state.letGo();
+  /** Ends all event streams before the gateway stops. Clients can resume them after the next start. */
+  disconnectClients(): void {
+    this.#isShuttingDown = true;
+    if (this.#state.status === "open") this.#state.disconnectClients();
   }
 
   async close(waitMs: number): Promise<void> {
     this.#isClosed = true;
-    clearTimeout(this.#again);
+    clearTimeout(this.#retryTimer);
     await this.#opening;
-    if (this.#state.is === "open") await this.#state.tasks.close(waitMs);
+    if (this.#state.status === "open") await this.#state.tasks.close(waitMs);
   }
 
-  #tryAgain(): void {
-    const { againMs = usualAgainMs, log } = this.#options;
-    this.#again = setTimeout(() => {
-      this.#opening = this.#openAgain().catch((error: unknown) => {
-        log.error({ err: error }, "the tasks could not be opened");
-        if (!this.#isClosed) this.#tryAgain();
+  #scheduleRetry(): void {
+    const { retryMs = defaultRetryMs, log } = this.#options;
+    this.#retryTimer = setTimeout(() => {
+      this.#opening = this.#retryOpen().catch((error: unknown) => {
+        log.error({ err: error }, "could not start tasks and chats");
+        if (!this.#isClosed) this.#scheduleRetry();
       });
-    }, againMs).unref();
+    }, retryMs).unref();
   }
 
-  async #openAgain(): Promise<void> {
-    const state = await opened(this.#options);
-    if (state.is === "open") this.#state = state;
+  async #retryOpen(): Promise<void> {
+    const state = await openEndpoints(this.#options);
+    const { unavailableError: previousError } = this;
+    this.#state = state;
     if (this.#isClosed) return;
-    if (state.is === "shut") return this.#tryAgain();
-    this.#options.log.info("the store is open now: there are tasks again");
-    if (this.#mayRecover) this.recover();
+    if (state.status === "unavailable" && state.problem.message !== previousError?.message)
+      this.#options.log.error(`chats and tasks are unavailable: ${state.problem.message}`);
+    if (state.status === "unavailable") return this.#scheduleRetry();
+    this.#options.log.info("the store is open; tasks and chats are available");
+    if (this.#shouldRecover) this.recover();
   }
 }
 
-async function opened(options: TaskEndpointsOptions): Promise<State> {
-  const { beatMs, config, relay, whenDiscovered, problemOf } = options;
-  let tasks: Tasks;
+async function openEndpoints(options: TaskEndpointsOptions): Promise<EndpointsState> {
+  const { tickMs, config, relay, waitForDiscoveredModels, describeUpstreamProblem } = options;
+  let tasks: TaskSubsystem;
   try {
     tasks = await startTasks(options);
   } catch (error) {
-    const problem = taskProblem(error);
-    if (problem instanceof Problem) return { is: "shut", problem };
+    const problem = toTaskError(error);
+    if (problem instanceof GatewayError) return { status: "unavailable", problem };
     throw error;
   }
-  const { service, streams, waiting, chats, changes, store } = tasks;
-  const translated = new TranslatedStreams(service, beatMs);
-  const places = new AnswerPlaces(store, changes);
+  const { service, streams, chats, chatFeed, store } = tasks;
+  const translatedStreams = new TranslatedStreams(service, tickMs);
+  const answerLocator = new AnswerLocator(store, chatFeed);
   return {
-    is: "open",
+    status: "open",
     tasks,
     handlers: {
-      ...taskHandlers({ tasks: service, streams, places }),
-      ...uiMessageHandlers({ tasks: service, streams: translated }),
-      ...chatHandlers({
+      ...createTaskHandlers({ tasks: service, streams, answerLocator }),
+      ...createUiMessageHandlers({ tasks: service, streams: translatedStreams }),
+      ...createChatHandlers({
         chats,
         store,
-        keyed: service.keyed,
+        idempotentRequests: service.idempotentRequests,
         streams,
-        choices: async () => chatChoices(config, await whenDiscovered(), relay.lessons, problemOf),
+        loadChoices: async () =>
+          buildChatChoices(
+            config,
+            await waitForDiscoveredModels(),
+            relay.lessons,
+            describeUpstreamProblem,
+          ),
       }),
     },
     agents: {
       tasks: service,
-      streams: translated,
-      kept: new KeptResponses(),
-      waiting,
+      streams: translatedStreams,
+      history: options.history,
     },
-    letGo() {
+    disconnectClients() {
       streams.close();
-      translated.close();
-      places.close();
+      translatedStreams.close();
+      answerLocator.close();
     },
   };
 }

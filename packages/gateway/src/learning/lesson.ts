@@ -1,64 +1,58 @@
-import type { JsonObject, Profile } from "@deltawire/wire";
-import type { Words } from "./refusal-words.ts";
+import type { JsonObject, ResponsesFlags, UpstreamProfile } from "@deltawire/wire";
+import type { ParsedRejection } from "./parse-rejection.ts";
 
-/** A request that an upstream would not take: its status, and its body as parsed JSON or as text. */
-export interface Refusal {
+/** An error response of an upstream. The body is parsed JSON or text. */
+export interface UpstreamRejection {
   status: number;
   body: unknown;
 }
 
-/** How the refused request was made. */
-export interface Tried {
+/** The rejected request. */
+export interface RequestAttempt {
   speaks: "chat" | "responses";
-  /** The flags in force, those learned before included. Only a Chat upstream has any. */
-  profile: Profile;
-  /** The same for a Responses upstream. */
-  responses: ResponsesLesson;
-  /** What was sent. */
+  /** The flags that applied, including lessons. Only used for Chat upstreams. */
+  profile: UpstreamProfile;
+  /** The learned flags that applied, for Responses upstreams. */
+  responses: ResponsesFlags;
+  /** True if the API may be changed: no lesson has changed it yet. */
+  canSwitchApi?: boolean;
+  /** Set if a lesson has changed the API: one of this request, or one of an earlier request. */
+  apiSwitch?: "now" | "earlier" | undefined;
+  /** True if a missing endpoint may be a reason to change the API (`speaks = "auto"`). */
+  detectsApi?: boolean;
+  /** The body that was sent. */
   body: JsonObject;
 }
 
-/** What is done differently for a Responses upstream, in the words of `mendHistory` and of `Profile`. */
-export interface ResponsesLesson {
-  /** No item keeps an id whose reasoning is not there. */
-  readonly refusedHistory?: boolean;
-  /** Sealed reasoning stays here. */
-  readonly dropSealed?: boolean;
-  /** Names, or paths such as `reasoning.summary` and, for a field of every item, `input[].status`. */
-  readonly droppedParameters?: readonly string[];
-  /** The words it knows for reasoning.effort. */
-  readonly efforts?: readonly string[];
-  /** Sent with every request, over anything of the same name. */
-  readonly extraBody?: Readonly<JsonObject>;
-}
-
-/** What is done differently for a model of an endpoint for pictures or sound. */
+/** Changes to requests for an image or audio model. */
 export interface MediaLesson {
-  /** The type of the model: `image-gen`, `audio-stt`. */
-  readonly endpoint: string;
-  /** Not sent: it was refused. */
-  readonly leftOut?: readonly MediaParameter[];
-  /** It answers with addresses of pictures, unless it is asked for the pictures themselves. */
-  readonly links?: true;
+  /** Such as `image-gen` or `audio-stt`. */
+  readonly modelType: string;
+  /** Parameters that were rejected and are no longer sent. */
+  readonly droppedParameters?: readonly MediaParameter[];
+  /** The upstream returns links to images unless base64 data is requested. */
+  readonly returnsLinks?: true;
 }
 
-/** Parameters that the gateway sends to such endpoints without being asked for. Not every server takes them. */
+/** Parameters that the gateway adds to requests to media endpoints. Not every server supports them. */
 export type MediaParameter = "stream" | "response_format";
 
-/** What an upstream's refusal teaches. */
+/** A change to requests, derived from an upstream's error response. */
 export interface Lesson {
   code: LessonCode;
-  /** For people: what the upstream does not take, and what is done instead. */
-  what: string;
-  /** The provider's words, cut. */
-  said: string;
-  /** For a Chat upstream, as for `withFlags`. */
-  flags: Partial<Profile>;
-  /** For a Responses upstream. */
-  responses?: ResponsesLesson;
-  /** For an endpoint for pictures or sound. */
+  /** Shown to users: what the upstream does not support, and what is sent instead. */
+  description: string;
+  /** The provider's error message, truncated. */
+  providerMessage: string;
+  /** Flags for `withProfileFlags`, for Chat upstreams. */
+  flags: Partial<UpstreamProfile>;
+  /** Flags for `mergeResponsesFlags`, for Responses upstreams. */
+  responses?: ResponsesFlags;
+  /** The API of the same server that the model needs. */
+  speaks?: "chat" | "responses";
+  /** Changes for image and audio endpoints. */
   media?: MediaLesson;
-  /** It is about this conversation and not about the upstream: it serves the request at hand and is not kept. */
+  /** Applies only to this request and is not stored, because the error is about this conversation, not about the upstream. */
   once?: true;
 }
 
@@ -73,9 +67,9 @@ export type LessonCode =
   | "tool_result_media"
   // reasoning
   | "reasoning_required"
-  | "reasoning_refused"
+  | "reasoning_rejected"
   | "effort"
-  | "effort_beside_tools"
+  | "effort_with_tools"
   // calls and tools
   | "call_ids"
   | "calls_without_tools"
@@ -84,7 +78,7 @@ export type LessonCode =
   | "strict"
   | "tool_choice"
   // parameters
-  | "format_beside_tools"
+  | "format_with_tools"
   | "response_format"
   | "stream_only"
   | "no_stream"
@@ -96,28 +90,38 @@ export type LessonCode =
   | "history"
   | "sealed_reasoning"
   | "include"
+  | "additional_tools"
+  // the API of the model
+  | "responses_api"
+  | "chat_api"
   | "store"
-  // pictures
-  | "picture_links";
+  // images
+  | "image_links";
 
-export interface Change {
-  flags?: Partial<Profile>;
-  responses?: ResponsesLesson;
+export interface LessonChange {
+  flags?: Partial<UpstreamProfile>;
+  responses?: ResponsesFlags;
+  speaks?: "chat" | "responses";
   once?: true;
-  /** Instead of the row's sentence. */
-  what?: string;
+  /** Replaces the description of the rule. */
+  description?: string;
 }
 
-/** A row of a table of refusals. The first whose words are found and whose change would change something is the lesson. */
-export interface KnownRefusal {
-  readonly lesson: LessonCode;
-  /** Any of these, anywhere in what the error says; a row without them looks at the parameters that it refuses. */
-  readonly says?: readonly RegExp[];
-  readonly what: string;
-  /** Fields of the request that it is about. It does not apply to an error that points only at other fields of the request. */
-  readonly about?: readonly string[];
-  /** Some servers answer 500 for it: what chat templates and grammars raise. */
-  readonly as500?: true;
-  /** Undefined where the change is in force already, or could not have helped this request. */
-  readonly change: (tried: Tried, words: Words) => Change | undefined;
+/** One row of a table of known errors. The first rule that matches and whose change would have an effect applies. */
+export interface LessonRule {
+  readonly code: LessonCode;
+  /** At least one must match the text of the error. Without patterns, `createChange` checks the rejected parameters. */
+  readonly patterns?: readonly RegExp[];
+  readonly description: string;
+  /** The request fields that the rule is about. The rule does not apply to errors that refer only to other fields. */
+  readonly fields?: readonly string[];
+  /** The rule applies only to these statuses. */
+  readonly statuses?: readonly number[];
+  /** The rule also applies to 500 and 502, which some servers send for exceptions in chat templates and grammars. */
+  readonly matchesServerErrors?: true;
+  /** Returns the change for later attempts; undefined if it already applies or would not have helped this request. */
+  readonly createChange: (
+    attempt: RequestAttempt,
+    rejection: ParsedRejection,
+  ) => LessonChange | undefined;
 }

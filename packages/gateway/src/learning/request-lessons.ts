@@ -1,36 +1,42 @@
 import type { Lesson } from "./lesson.ts";
 
-/** The lessons from the refusals of one request. All of them apply to its next attempt. */
+/** The lessons from the rejections of one request. All of them apply to its next attempt. */
 export class RequestLessons {
   readonly #lessons: Lesson[] = [];
-  /** The lessons that the next good reply proves. */
-  readonly #unproven: Lesson[] = [];
+  /** The lessons that the next successful reply confirms. */
+  readonly #unconfirmed: Lesson[] = [];
 
-  get all(): readonly Lesson[] {
+  /** In the order in which they were added. */
+  get list(): readonly Lesson[] {
     return this.#lessons;
   }
 
-  /** Adds the lesson of the latest refusal. */
+  /** Adds the lesson of the latest rejection. */
   add(lesson: Lesson): void {
-    const last = this.#lessons.at(-1);
-    // The same complaint again: what was changed because of it did not help.
-    if (last !== undefined && comparable(last) === comparable(lesson)) this.#drop(last);
+    const previous = this.#lessons.at(-1);
+    // The same error again: the previous change did not help, so it is never confirmed.
+    if (previous !== undefined && normalizeMessage(previous) === normalizeMessage(lesson))
+      this.#removeUnconfirmed(previous);
+    // The server has only the API that the earlier lesson left.
+    if (lesson.speaks !== undefined)
+      for (const earlier of this.#lessons)
+        if (earlier.speaks !== undefined) this.#removeUnconfirmed(earlier);
     this.#lessons.push(lesson);
-    if (lesson.once !== true) this.#unproven.push(lesson);
+    if (lesson.once !== true) this.#unconfirmed.push(lesson);
   }
 
-  /** The lessons that a good reply has proven, each once. */
-  takeProven(): Lesson[] {
-    return this.#unproven.splice(0);
+  /** Returns the lessons that a successful reply has confirmed, each once. */
+  takeConfirmed(): Lesson[] {
+    return this.#unconfirmed.splice(0);
   }
 
-  #drop(lesson: Lesson): void {
-    const at = this.#unproven.indexOf(lesson);
-    if (at !== -1) this.#unproven.splice(at, 1);
+  #removeUnconfirmed(lesson: Lesson): void {
+    const index = this.#unconfirmed.indexOf(lesson);
+    if (index !== -1) this.#unconfirmed.splice(index, 1);
   }
 }
 
-/** The provider's message without ids and numbers, which differ from request to request. */
-function comparable({ said }: Lesson): string {
-  return said.replaceAll(/[\da-f-]{8,}|\d+/gi, "#");
+/** Replaces ids and numbers in the provider's message, which differ from request to request. */
+function normalizeMessage({ providerMessage }: Lesson): string {
+  return providerMessage.replaceAll(/[\da-f-]{8,}|\d+/gi, "#");
 }

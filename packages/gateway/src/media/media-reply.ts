@@ -1,119 +1,119 @@
-import { bareType } from "@deltawire/tasks";
+import { mediaTypeEssence } from "@deltawire/tasks";
 import {
   isObject,
   parseJson,
-  reportsError,
+  isErrorValue,
   SseDecoder,
-  upstreamFailure,
+  parseUpstreamFailure,
   type JsonObject,
   type SseEvent,
 } from "@deltawire/wire";
-import { refusedBy, type FailedOutcome } from "../upstream/failure.ts";
-import type { MediaUsage } from "./usage.ts";
+import { toRejectedOutcome, type FailedAttempt } from "../upstream/attempt-outcome.ts";
+import type { MediaUsage } from "./media-usage.ts";
 
-/** A reply while it comes: bytes go in, events of a Responses stream come out. */
+/** Translates a reply while it arrives: bytes in, Responses events out. */
 export interface MediaReply {
-  readonly failure: FailedOutcome | undefined;
-  /** Everything that was asked for has come, whether or not the connection is closed. */
-  readonly isWhole: boolean;
+  readonly failure: FailedAttempt | undefined;
+  /** True once the result is complete, even if the connection is still open. */
+  readonly isComplete: boolean;
   readonly usage: MediaUsage;
-  /** For whoever waits, in words, and how much of it there is where that is known. */
-  readonly progress: { words: string; fraction: number | undefined };
+  /** Shown while waiting. `fraction` is between 0 and 1; undefined if unknown. */
+  readonly progress: { message: string; fraction: number | undefined };
   push(bytes: Buffer, out: JsonObject[]): void;
   end(out: JsonObject[]): void;
 }
 
-/** What the head of a reply tells of its body. */
+/** The headers of a reply that describe its body. */
 export interface ReplyHead {
   contentType: string | undefined;
-  /** In bytes, where it is told. */
+  /** Content-Length in bytes; undefined if unknown. */
   length: number | undefined;
 }
 
-/** What a body turns out to hold. */
-export interface BodyReader {
-  event(event: JsonObject): void;
-  /** The sentinel with which many streams end. */
-  done(): void;
-  /** A reply that is no stream, asked for or not. */
-  whole(text: string): void;
+/** Receives the contents of a body. */
+export interface MediaBodyHandler {
+  onEvent(event: JsonObject): void;
+  /** Called for `[DONE]`, with which many streams end. */
+  onDone(): void;
+  /** Called for a reply that is not a stream, with its complete text. */
+  onComplete(text: string): void;
 }
 
-/** Tells a stream of events from a reply in one piece. */
-export class MediaBody {
-  readonly #reader: BodyReader;
+/** Detects whether a body is an event stream or a complete reply, and decodes it. */
+export class MediaBodyDecoder {
+  readonly #handler: MediaBodyHandler;
   readonly #maxLength: number;
-  readonly #pieces: Buffer[] = [];
+  readonly #chunks: Buffer[] = [];
   readonly #events: SseEvent[] = [];
   #decoder: SseDecoder | undefined;
-  #isOpen: boolean;
+  #isUndetermined: boolean;
 
-  constructor(contentType: string | undefined, maxLength: number, reader: BodyReader) {
-    this.#reader = reader;
-    const type = bareType(contentType);
-    if (type === "text/event-stream") this.#decoder = eventDecoder(maxLength);
-    // A body that says nothing of itself is a stream if it begins like one.
-    this.#isOpen = type === "" || type === "application/octet-stream";
+  constructor(contentType: string | undefined, maxLength: number, handler: MediaBodyHandler) {
+    this.#handler = handler;
+    const type = mediaTypeEssence(contentType);
+    if (type === "text/event-stream") this.#decoder = createEventDecoder(maxLength);
+    // Without a content type, the body is a stream if it starts like one.
+    this.#isUndetermined = type === "" || type === "application/octet-stream";
     this.#maxLength = maxLength;
   }
 
   push(bytes: Buffer): void {
-    if (this.#isOpen) {
-      this.#isOpen = false;
+    if (this.#isUndetermined) {
+      this.#isUndetermined = false;
       if (/^\s*(?:data|event|id|retry)?:/.test(bytes.subarray(0, 16).toString("latin1")))
-        this.#decoder = eventDecoder(this.#maxLength);
+        this.#decoder = createEventDecoder(this.#maxLength);
     }
-    if (this.#decoder === undefined) return void this.#pieces.push(bytes);
+    if (this.#decoder === undefined) return void this.#chunks.push(bytes);
     this.#decoder.push(bytes, this.#events);
-    this.#read();
+    this.#emitEvents();
   }
 
   end(): void {
     if (this.#decoder === undefined)
-      return this.#reader.whole(Buffer.concat(this.#pieces).toString("utf8"));
+      return this.#handler.onComplete(Buffer.concat(this.#chunks).toString("utf8"));
     this.#decoder.end("eof", this.#events);
-    this.#read();
+    this.#emitEvents();
   }
 
-  #read(): void {
+  #emitEvents(): void {
     for (const { data, event: name } of this.#events.splice(0)) {
-      if (data.trim() === "[DONE]") this.#reader.done();
+      if (data.trim() === "[DONE]") this.#handler.onDone();
       const event = parseJson(data);
-      // What cannot be read is skipped, as an event of a type that nobody knows would be.
-      if (isObject(event)) this.#reader.event({ ...(name ? { type: name } : {}), ...event });
+      // Unreadable events are skipped, like events of an unknown type.
+      if (isObject(event)) this.#handler.onEvent({ ...(name ? { type: name } : {}), ...event });
     }
   }
 }
 
-function eventDecoder(maxEventLength: number): SseDecoder {
+function createEventDecoder(maxEventLength: number): SseDecoder {
   return new SseDecoder({ utf8: new TextDecoder(), maxEventLength });
 }
 
-/** The error of a reply that says that it failed: `{ error }`, in one piece or as an event. */
-export function errorOf(reply: JsonObject): FailedOutcome | undefined {
+/** Returns the error of a reply or an event such as `{ error }`; undefined if it contains none. */
+export function parseReplyError(reply: JsonObject): FailedAttempt | undefined {
   const { error } = reply;
-  const hasError = reportsError(error);
+  const hasError = isErrorValue(error);
   if (!hasError && reply["type"] !== "error" && reply["object"] !== "error") return undefined;
-  return refusedBy(upstreamFailure(hasError ? error : reply));
+  return toRejectedOutcome(parseUpstreamFailure(hasError ? error : reply));
 }
 
-export function brokenOff(what: string): FailedOutcome {
-  const message = `the upstream's reply ended before ${what}`;
-  return { is: "failed", failure: { code: "upstream_stream_truncated", message } };
+export function createTruncatedOutcome(expected: string): FailedAttempt {
+  const message = `the upstream's reply ended before ${expected}`;
+  return { type: "failed", failure: { code: "upstream_stream_truncated", message } };
 }
 
-/** A reply past the limit; as large the next time, so it is not asked for again. */
-export function tooLarge(mostBytes: number): FailedOutcome {
-  const message = `the upstream's reply has more than ${mostBytes} bytes, which is the limit`;
-  return { is: "failed", failure: { code: "invalid_reply", message } };
+/** Creates the outcome of a reply above the limit. It is not retried, because the next reply would be just as large. */
+export function createTooLargeOutcome(maxBytes: number): FailedAttempt {
+  const message = `the upstream's reply is larger than the limit of ${maxBytes} bytes`;
+  return { type: "failed", failure: { code: "invalid_reply", message } };
 }
 
-/** More than a client receives; what it receives is cut when it has been redacted. */
-const quotedLength = 16_384;
+/** Longer than what clients receive, because the text is truncated again after redaction. */
+const maxQuotedLength = 16_384;
 
-/** The words of a proxy or a broken server are all that its user has to go by. */
-export function unreadable(text: string): FailedOutcome {
-  const quoted = text.slice(0, quotedLength).trim();
-  const message = `the upstream answered with something else than was asked for: ${quoted}`;
-  return { is: "failed", failure: { code: "upstream_error", message } };
+/** Quotes the reply of a proxy or a broken server, which is often the only hint at the cause. */
+export function createUnreadableOutcome(text: string): FailedAttempt {
+  const excerpt = text.slice(0, maxQuotedLength).trim();
+  const message = `the upstream sent an unexpected reply: ${excerpt}`;
+  return { type: "failed", failure: { code: "upstream_error", message } };
 }

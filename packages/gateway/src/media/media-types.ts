@@ -1,59 +1,61 @@
-import { bareType } from "@deltawire/tasks";
+import { mediaTypeEssence } from "@deltawire/tasks";
 
-/** What the first bytes of a picture or a sound say that it is; undefined: nothing that we know. */
-export function typeOfBytes(bytes: Buffer): string | undefined {
-  return signatures.find(({ at = 0, magic, inside }) => {
-    if (!bytes.subarray(at, at + magic.length).equals(magic)) return false;
-    return inside === undefined || bytes.subarray(8, 8 + inside.length).equals(inside);
+/** Detects the media type of an image or audio file from its first bytes; undefined if it is unknown. */
+export function detectMediaType(bytes: Buffer): string | undefined {
+  return signatures.find(({ offset = 0, magic, formatMagic }) => {
+    if (!bytes.subarray(offset, offset + magic.length).equals(magic)) return false;
+    return (
+      formatMagic === undefined || bytes.subarray(8, 8 + formatMagic.length).equals(formatMagic)
+    );
   })?.type;
 }
 
-/** The ending of a file's name: servers go by it, and not by the type that stands beside it. */
-export function extensionOf(mediaType: string): string {
+/** Returns the extension for an uploaded file. Servers detect the format by the extension rather than by the media type. */
+export function getFileExtension(mediaType: string): string {
   const [, subtype = ""] = mediaType.split("/");
-  return extensions[subtype] ?? (/^[a-z0-9]{1,8}$/.test(subtype) ? subtype : "bin");
+  return extensionsBySubtype[subtype] ?? (/^[a-z0-9]{1,8}$/.test(subtype) ? subtype : "bin");
 }
 
-/** The type of a file with this ending. */
-export function soundTypeOf(format: string): string {
-  return soundTypes[format] ?? `audio/${format}`;
+/** Returns the media type of an audio format, such as `mp3`. */
+export function toAudioType(format: string): string {
+  return audioTypesByFormat[format] ?? `audio/${format}`;
 }
 
-/** Bytes know better than the name beside them, which may be a guess. But MP4 and WebM hold sounds and films alike. */
-export function surerType(told: string, ofBytes: string | undefined): string {
-  const sameContainer = ofBytes?.split("/")[1] === bareType(told).split("/")[1];
-  return ofBytes === undefined || sameContainer ? told : ofBytes;
+/** Prefers the detected type, except for MP4 and WebM: only the declared type shows whether they contain audio or video. */
+export function reconcileMediaType(declared: string, detected: string | undefined): string {
+  const isSameContainer = detected?.split("/")[1] === mediaTypeEssence(declared).split("/")[1];
+  return detected === undefined || isSameContainer ? declared : detected;
 }
 
 interface Signature {
   type: string;
-  at?: number;
+  offset?: number;
   magic: Buffer;
-  /** At offset 8, of a container whose beginning does not say what is in it. */
-  inside?: Buffer;
+  /** At offset 8. For formats whose first bytes only identify the container. */
+  formatMagic?: Buffer;
 }
 
-const ascii = (text: string): Buffer => Buffer.from(text, "latin1");
+const toBytes = (text: string): Buffer => Buffer.from(text, "latin1");
 
 const signatures: readonly Signature[] = [
   { type: "image/png", magic: Buffer.from([0x89, 0x50, 0x4e, 0x47]) },
   { type: "image/jpeg", magic: Buffer.from([0xff, 0xd8, 0xff]) },
-  { type: "image/gif", magic: ascii("GIF8") },
-  { type: "image/webp", magic: ascii("RIFF"), inside: ascii("WEBP") },
-  { type: "audio/wav", magic: ascii("RIFF"), inside: ascii("WAVE") },
-  { type: "audio/mpeg", magic: ascii("ID3") },
+  { type: "image/gif", magic: toBytes("GIF8") },
+  { type: "image/webp", magic: toBytes("RIFF"), formatMagic: toBytes("WEBP") },
+  { type: "audio/wav", magic: toBytes("RIFF"), formatMagic: toBytes("WAVE") },
+  { type: "audio/mpeg", magic: toBytes("ID3") },
   { type: "audio/mpeg", magic: Buffer.from([0xff, 0xfb]) },
   { type: "audio/mpeg", magic: Buffer.from([0xff, 0xf3]) },
   { type: "audio/mpeg", magic: Buffer.from([0xff, 0xf2]) },
   { type: "audio/aac", magic: Buffer.from([0xff, 0xf1]) },
   { type: "audio/aac", magic: Buffer.from([0xff, 0xf9]) },
-  { type: "audio/ogg", magic: ascii("OggS") },
-  { type: "audio/flac", magic: ascii("fLaC") },
+  { type: "audio/ogg", magic: toBytes("OggS") },
+  { type: "audio/flac", magic: toBytes("fLaC") },
   { type: "audio/webm", magic: Buffer.from([0x1a, 0x45, 0xdf, 0xa3]) },
-  { type: "audio/mp4", at: 4, magic: ascii("ftyp") },
+  { type: "audio/mp4", offset: 4, magic: toBytes("ftyp") },
 ];
 
-const extensions: Readonly<Record<string, string>> = {
+const extensionsBySubtype: Readonly<Record<string, string>> = {
   jpeg: "jpg",
   mpeg: "mp3",
   mp3: "mp3",
@@ -66,7 +68,7 @@ const extensions: Readonly<Record<string, string>> = {
   opus: "ogg",
 };
 
-const soundTypes: Readonly<Record<string, string>> = {
+const audioTypesByFormat: Readonly<Record<string, string>> = {
   mp3: "audio/mpeg",
   opus: "audio/ogg",
   m4a: "audio/mp4",

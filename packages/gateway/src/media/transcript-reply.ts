@@ -1,35 +1,35 @@
-import { bareType } from "@deltawire/tasks";
-import { asText, isObject, parseJson, type JsonObject } from "@deltawire/wire";
-import type { FailedOutcome } from "../upstream/failure.ts";
+import { mediaTypeEssence } from "@deltawire/tasks";
+import { asString, isObject, parseJson, type JsonObject } from "@deltawire/wire";
+import type { FailedAttempt } from "../upstream/attempt-outcome.ts";
 import {
-  brokenOff,
-  errorOf,
-  MediaBody,
-  unreadable,
+  createTruncatedOutcome,
+  parseReplyError,
+  MediaBodyDecoder,
+  createUnreadableOutcome,
   type MediaReply,
   type ReplyHead,
 } from "./media-reply.ts";
-import { MessageEvents } from "./reply-events.ts";
-import { addUsage, noUsage } from "./usage.ts";
+import { MessageEvents } from "./media-events.ts";
+import { addMediaUsage, createEmptyMediaUsage } from "./media-usage.ts";
 
-/** What was said, as it is understood or all at once. */
+/** Reads a transcript, streamed or complete. */
 export class TranscriptReply implements MediaReply {
-  readonly usage = noUsage();
-  readonly progress = { words: "listening", fraction: undefined };
-  failure: FailedOutcome | undefined;
-  isWhole = false;
-  readonly #body: MediaBody;
+  readonly usage = createEmptyMediaUsage();
+  readonly progress = { message: "transcribing", fraction: undefined };
+  failure: FailedAttempt | undefined;
+  isComplete = false;
+  readonly #body: MediaBodyDecoder;
   readonly #isText: boolean;
   readonly #message = new MessageEvents(0);
   #out: JsonObject[] = [];
 
   constructor({ contentType }: ReplyHead, maxLength: number) {
-    // Subtitles and plain text come as they are.
-    this.#isText = /^(?:text\/|application\/x-subrip)/.test(bareType(contentType));
-    this.#body = new MediaBody(contentType, maxLength, {
-      event: (event) => this.#event(event),
-      done: () => this.#end(),
-      whole: (text) => this.#whole(text),
+    // Subtitles and plain text are not JSON.
+    this.#isText = /^(?:text\/|application\/x-subrip)/.test(mediaTypeEssence(contentType));
+    this.#body = new MediaBodyDecoder(contentType, maxLength, {
+      onEvent: (event) => this.#onEvent(event),
+      onDone: () => this.#finish(),
+      onComplete: (text) => this.#onComplete(text),
     });
   }
 
@@ -41,48 +41,49 @@ export class TranscriptReply implements MediaReply {
   end(out: JsonObject[]): void {
     this.#out = out;
     this.#body.end();
-    if (!this.isWhole) this.failure ??= brokenOff("the text was whole");
+    if (!this.isComplete) this.failure ??= createTruncatedOutcome("the transcript was complete");
   }
 
-  #event(event: JsonObject): void {
-    if (this.isWhole) return;
-    addUsage(this.usage, event["usage"]);
+  #onEvent(event: JsonObject): void {
+    if (this.isComplete) return;
+    addMediaUsage(this.usage, event["usage"]);
     switch (event["type"]) {
       case "transcript.text.delta":
-        return this.#message.delta(asText(event["delta"]), this.#out);
+        return this.#message.pushDelta(asString(event["delta"]), this.#out);
       case "transcript.text.done":
-        return this.#end(asText(event["text"]));
+        return this.#finish(asString(event["text"]));
       default: {
-        this.failure ??= errorOf(event);
-        // vLLM streams a transcript in the chunks of a chat.
-        const delta = chunkText(event);
-        if (delta !== "") this.#message.delta(delta, this.#out);
+        this.failure ??= parseReplyError(event);
+        // vLLM streams transcripts as Chat chunks.
+        const delta = getChunkText(event);
+        if (delta !== "") this.#message.pushDelta(delta, this.#out);
       }
     }
   }
 
-  #whole(text: string): void {
+  #onComplete(text: string): void {
     const reply = this.#isText ? undefined : parseJson(text);
     if (isObject(reply)) {
-      addUsage(this.usage, reply["usage"]);
-      if (typeof reply["text"] === "string") this.#end(reply["text"]);
-      else this.failure ??= errorOf(reply) ?? unreadable(text);
-    } else if (this.#isText) this.#end(text.trimEnd());
-    else if (text.trim() !== "") this.failure ??= unreadable(text);
+      addMediaUsage(this.usage, reply["usage"]);
+      if (typeof reply["text"] === "string") this.#finish(reply["text"]);
+      else this.failure ??= parseReplyError(reply) ?? createUnreadableOutcome(text);
+    } else if (this.#isText) this.#finish(text.trimEnd());
+    else if (text.trim() !== "") this.failure ??= createUnreadableOutcome(text);
   }
 
-  /** What was told by deltas cannot be taken back; what they left out is told at the end. */
-  #end(whole = this.#message.text): void {
-    if (this.isWhole) return;
-    this.isWhole = true;
+  /** Sent deltas cannot be retracted; text that is missing after them is sent as a last delta. */
+  #finish(completeText = this.#message.text): void {
+    if (this.isComplete) return;
+    this.isComplete = true;
     const { text } = this.#message;
-    if (whole.startsWith(text)) this.#message.delta(whole.slice(text.length), this.#out);
-    this.#message.done(this.#out);
+    if (completeText.startsWith(text))
+      this.#message.pushDelta(completeText.slice(text.length), this.#out);
+    this.#message.pushDone(this.#out);
   }
 }
 
-function chunkText({ choices }: JsonObject): string {
+function getChunkText({ choices }: JsonObject): string {
   const [choice] = Array.isArray(choices) ? choices : [];
   const delta = isObject(choice) ? choice["delta"] : undefined;
-  return isObject(delta) ? asText(delta["content"]) : "";
+  return isObject(delta) ? asString(delta["content"]) : "";
 }

@@ -1,57 +1,61 @@
-import { isTable, type Table } from "../config/decode.ts";
+import { isTomlTable, type TomlTable } from "../config/decode-section.ts";
 
-/** A model that a Codex configuration names, and the provider that it is asked of. */
-export interface ModelUse {
+/** A model in a Codex configuration, and its provider. */
+export interface CodexModelUse {
   readonly provider: string;
   readonly model: string;
+  /** Path of the `model` setting. */
   readonly path: readonly string[];
-  /** A profile with a provider of its own and no model: the top level's is meant, and this line chooses the provider. */
-  readonly inheritedBeside?: readonly string[];
+  /** Path of the `model_provider` setting. Only set for a profile that has its own provider but uses the top-level model. */
+  readonly providerPath?: readonly string[];
 }
 
-export function modelUses(config: Table): ModelUse[] {
-  const provider = textIn(config, "model_provider") ?? "openai";
-  const model = textIn(config, "model");
-  const uses: ModelUse[] = [];
+export function findModelUses(config: TomlTable): CodexModelUse[] {
+  const topLevelProvider = getString(config, "model_provider") ?? "openai";
+  const topLevelModel = getString(config, "model");
+  const uses: CodexModelUse[] = [];
   for (const name of ["model", "review_model"]) {
-    const model = textIn(config, name);
-    if (model !== undefined) uses.push({ provider, model, path: [name] });
+    const model = getString(config, name);
+    if (model !== undefined) uses.push({ provider: topLevelProvider, model, path: [name] });
   }
-  for (const [name, profile] of profilesOf(config)) {
-    const own = textIn(profile, "model");
-    const ownProvider = textIn(profile, "model_provider");
+  for (const [name, profile] of listProfiles(config)) {
+    const profileModel = getString(profile, "model");
+    const profileProvider = getString(profile, "model_provider");
     const path = ["profiles", name, "model"];
-    if (own !== undefined) uses.push({ provider: ownProvider ?? provider, model: own, path });
-    else if (ownProvider !== undefined && model !== undefined) {
-      const inheritedBeside = ["profiles", name, "model_provider"];
-      uses.push({ provider: ownProvider, model, path, inheritedBeside });
+    if (profileModel !== undefined)
+      uses.push({ provider: profileProvider ?? topLevelProvider, model: profileModel, path });
+    else if (profileProvider !== undefined && topLevelModel !== undefined) {
+      const providerPath = ["profiles", name, "model_provider"];
+      uses.push({ provider: profileProvider, model: topLevelModel, path, providerPath });
     }
   }
   return uses;
 }
 
-/** Where a provider is chosen. */
-export function providerChoices(config: Table): { provider: string; path: readonly string[] }[] {
-  const choices = [
-    { provider: textIn(config, "model_provider"), path: ["model_provider"] },
-    ...profilesOf(config).map(([name, profile]) => ({
-      provider: textIn(profile, "model_provider"),
+/** Returns every setting that selects a provider: its value and its path. */
+export function findProviderSettings(
+  config: TomlTable,
+): { provider: string; path: readonly string[] }[] {
+  const settings = [
+    { provider: getString(config, "model_provider"), path: ["model_provider"] },
+    ...listProfiles(config).map(([name, profile]) => ({
+      provider: getString(profile, "model_provider"),
       path: ["profiles", name, "model_provider"],
     })),
   ];
-  return choices.flatMap(({ provider, path }) =>
+  return settings.flatMap(({ provider, path }) =>
     provider === undefined ? [] : [{ provider, path }],
   );
 }
 
-function profilesOf(config: Table): [string, Table][] {
+function listProfiles(config: TomlTable): [string, TomlTable][] {
   const profiles = config["profiles"];
-  return Object.entries(isTable(profiles) ? profiles : {}).flatMap(([name, profile]) =>
-    isTable(profile) ? [[name, profile]] : [],
+  return Object.entries(isTomlTable(profiles) ? profiles : {}).flatMap(([name, profile]) =>
+    isTomlTable(profile) ? [[name, profile]] : [],
   );
 }
 
-function textIn(table: Table, name: string): string | undefined {
+function getString(table: TomlTable, name: string): string | undefined {
   const value = table[name];
   return typeof value === "string" ? value : undefined;
 }

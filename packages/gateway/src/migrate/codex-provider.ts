@@ -1,11 +1,11 @@
 import { WireError } from "@deltawire/wire";
 import { parseModelProvider } from "@deltawire/wire/codex";
-import { checkBaseUrl } from "../config/base-url.ts";
-import { isTable, type Table } from "../config/decode.ts";
-import { isSecretName, isSecretValue, isVariable } from "./secret-words.ts";
-import type { TomlEdits } from "./toml-edits.ts";
+import { parseBaseUrl } from "../config/base-url.ts";
+import { isTomlTable, type TomlTable } from "../config/decode-section.ts";
+import { isSecretName, isSecretValue, isSafeVariableName } from "./detect-secrets.ts";
+import type { TomlEditor } from "./toml-editor.ts";
 
-/** What moves of a provider of Codex; a text that is empty is none. */
+/** The fields of a Codex provider that are migrated. Empty strings count as not set. */
 export interface CodexProvider {
   readonly base_url: string;
   readonly env_key: string | undefined;
@@ -15,12 +15,12 @@ export interface CodexProvider {
   readonly env_http_headers: ReadonlyMap<string, string>;
   readonly query_params: ReadonlyMap<string, string>;
   readonly requires_openai_auth: boolean;
-  /** Undefined: Codex's default, which is not the user's wish. */
+  /** Undefined: the default of Codex, which is not migrated. */
   readonly request_max_retries: number | undefined;
   readonly stream_idle_timeout_ms: number | undefined;
 }
 
-/** Its fields that the gateway needs from now on, and Codex no longer. */
+/** Fields that move to the gateway's configuration. */
 export const movedFields = [
   "env_key",
   "env_key_instructions",
@@ -31,62 +31,65 @@ export const movedFields = [
   "requires_openai_auth",
 ] as const;
 
-/** The tables of `[model_providers]`. */
-export function providersOf(config: Table): [id: string, table: Table][] {
+/** Returns the tables of `[model_providers]`. */
+export function listProviders(config: TomlTable): [id: string, table: TomlTable][] {
   const providers = config["model_providers"];
-  return Object.entries(isTable(providers) ? providers : {}).flatMap(([id, table]) =>
-    isTable(table) ? [[id, table]] : [],
+  return Object.entries(isTomlTable(providers) ? providers : {}).flatMap(([id, table]) =>
+    isTomlTable(table) ? [[id, table]] : [],
   );
 }
 
-/** Reads a provider, and refuses one that cannot be moved, with the line. */
-export function readProvider(id: string, table: Table, edits: TomlEdits): CodexProvider {
+/** Decodes a provider. Throws a MigrationError with the line if the provider cannot be migrated. */
+export function parseProvider(id: string, table: TomlTable, editor: TomlEditor): CodexProvider {
   const path = ["model_providers", id];
   try {
     parseModelProvider({ ...table, wire_api: "responses" });
   } catch (error) {
     if (!(error instanceof WireError)) throw error;
-    throw edits.refusal([...path, ...(error.param?.split(".") ?? [])], "has the wrong type");
+    throw editor.createError([...path, ...(error.param?.split(".") ?? [])], "has the wrong type");
   }
   for (const field of ["auth", "aws", "gateway_oauth"])
     if (table[field] !== undefined)
-      throw edits.refusal([...path, field], "is a way to sign in that only Codex has");
-  const address = checkBaseUrl(textOf(table["base_url"]) ?? openaiBaseUrl);
-  if ("fault" in address) throw edits.refusal([...path, "base_url"], address.fault);
-  const query_params = textsOf(table["query_params"]);
+      throw editor.createError(
+        [...path, field],
+        "is not supported: only Codex can sign in this way",
+      );
+  const baseUrl = parseBaseUrl(readString(table["base_url"]) ?? openaiBaseUrl);
+  if ("error" in baseUrl) throw editor.createError([...path, "base_url"], baseUrl.error);
+  const query_params = readStringTable(table["query_params"]);
   for (const [name, value] of query_params)
     if (isSecretName(name) || isSecretValue(value))
-      throw edits.refusal(
+      throw editor.createError(
         [...path, "query_params", name],
-        "looks like a secret, which has no place in an address; take it out, and set env_key if the server takes its key as a bearer",
+        "looks like a secret, which does not belong in a URL; remove it, and set env_key if the server accepts a bearer token",
       );
   return {
-    base_url: address.url,
-    env_key: textOf(table["env_key"]),
-    env_key_instructions: textOf(table["env_key_instructions"]),
-    experimental_bearer_token: textOf(table["experimental_bearer_token"]),
-    http_headers: textsOf(table["http_headers"]),
-    env_http_headers: textsOf(table["env_http_headers"]),
+    base_url: baseUrl.url,
+    env_key: readString(table["env_key"]),
+    env_key_instructions: readString(table["env_key_instructions"]),
+    experimental_bearer_token: readString(table["experimental_bearer_token"]),
+    http_headers: readStringTable(table["http_headers"]),
+    env_http_headers: readStringTable(table["env_http_headers"]),
     query_params,
     requires_openai_auth: table["requires_openai_auth"] === true,
-    request_max_retries: countOf(table["request_max_retries"]),
-    stream_idle_timeout_ms: countOf(table["stream_idle_timeout_ms"]),
+    request_max_retries: toNumber(table["request_max_retries"]),
+    stream_idle_timeout_ms: toNumber(table["stream_idle_timeout_ms"]),
   };
 }
 
-/** Where Codex goes without a `base_url`. */
+/** The default of Codex for providers without `base_url`. */
 const openaiBaseUrl = "https://api.openai.com/v1";
 
-/** The id that Codex accepts: its own providers cannot be defined anew any longer. */
-export function acceptedId(id: string, config: Table): string {
-  if (!builtIn.has(id)) return id;
-  const taken = new Set(providersOf(config).map(([id]) => id));
-  let free = `${id}-custom`;
-  for (let count = 2; taken.has(free); count += 1) free = `${id}-custom-${count}`;
-  return free;
+/** Returns an id that Codex accepts: its built-in providers can no longer be redefined. */
+export function toAllowedProviderId(id: string, config: TomlTable): string {
+  if (!builtInProviders.has(id)) return id;
+  const usedIds = new Set(listProviders(config).map(([usedId]) => usedId));
+  let newId = `${id}-custom`;
+  for (let count = 2; usedIds.has(newId); count += 1) newId = `${id}-custom-${count}`;
+  return newId;
 }
 
-const builtIn = new Set([
+const builtInProviders = new Set([
   "openai",
   "ollama",
   "lmstudio",
@@ -94,28 +97,28 @@ const builtIn = new Set([
   "amazon-bedrock-runtime",
 ]);
 
-/** The environment variables that the providers of a configuration name. */
-export function variablesIn(config: Table): string[] {
-  return providersOf(config)
+/** Returns the names of the environment variables that the providers use. */
+export function listVariableNames(config: TomlTable): string[] {
+  return listProviders(config)
     .flatMap(([, table]) => [
-      textOf(table["env_key"]) ?? "",
-      ...textsOf(table["env_http_headers"]).values(),
+      readString(table["env_key"]) ?? "",
+      ...readStringTable(table["env_http_headers"]).values(),
     ])
-    .filter(isVariable);
+    .filter(isSafeVariableName);
 }
 
-/** A date is the text it was, as for Codex. */
-function textOf(value: unknown): string | undefined {
+/** Like Codex, reads a date as a string. */
+function readString(value: unknown): string | undefined {
   if (value instanceof Date) return value.toISOString();
   return typeof value === "string" && value !== "" ? value : undefined;
 }
 
-/** Its type has been checked before. */
-function countOf(value: unknown): number | undefined {
+/** `parseModelProvider` has already checked that it is a number. */
+function toNumber(value: unknown): number | undefined {
   return value === undefined ? undefined : Number(value);
 }
 
-function textsOf(table: unknown): Map<string, string> {
-  const entries = Object.entries(isTable(table) ? table : {});
-  return new Map(entries.map(([name, value]) => [name, textOf(value) ?? ""]));
+function readStringTable(table: unknown): Map<string, string> {
+  const entries = Object.entries(isTomlTable(table) ? table : {});
+  return new Map(entries.map(([name, value]) => [name, readString(value) ?? ""]));
 }

@@ -1,76 +1,82 @@
-import { redactedToml } from "./redact.ts";
+import { redactToml } from "./redact-toml.ts";
 
-/** One line of a diff: its sign and the text behind it. */
+/** One line of a diff, including its sign. */
 export interface DiffLine {
-  readonly kind: "file" | "place" | "same" | "removed" | "added" | "remark";
+  readonly kind: "file" | "hunk" | "same" | "removed" | "added" | "remark";
   readonly text: string;
 }
 
-export interface DiffedFile {
+export interface FileChange {
   readonly file: string;
-  /** Undefined for a file that is new. */
+  /** Undefined for a new file. */
   readonly before: string | undefined;
   readonly after: string;
 }
 
-/** A unified diff of two TOML documents, in which "…" stands for every secret. No lines if they are the same. */
-export function unifiedDiff({ file, before, after }: DiffedFile): DiffLine[] {
-  const changes = changesOf(linesOf(before ?? ""), linesOf(after));
-  const hunks = hunksOf(changes);
+/** Returns a unified diff of two TOML documents with secrets replaced by "…". Empty if they are equal. */
+export function createUnifiedDiff({ file, before, after }: FileChange): DiffLine[] {
+  const changes = diffLines(splitLines(before ?? ""), splitLines(after));
+  const hunks = groupHunks(changes);
   if (hunks.length === 0) return [];
   return [
     { kind: "file", text: `--- ${before === undefined ? "/dev/null" : file}` },
     { kind: "file", text: `+++ ${file}` },
-    ...hunks.flatMap(({ from, to }) => [place(changes, from, to), ...shown(changes, from, to)]),
+    ...hunks.flatMap((hunk) => [
+      formatHunkHeader(changes, hunk),
+      ...formatHunkLines(changes, hunk),
+    ]),
   ];
 }
 
-/** As plain text, with a line end behind every line. */
-export function diffText(lines: readonly DiffLine[]): string {
+/** Returns the lines as text, each with a line ending. */
+export function formatDiff(lines: readonly DiffLine[]): string {
   return lines.map(({ text }) => `${text}\n`).join("");
 }
 
-interface Line {
-  /** With its line end, so that a change of that is one. */
+interface SourceLine {
+  /** Includes the line ending, so that a changed line ending is a change. */
   readonly raw: string;
-  readonly shown: string;
+  readonly redacted: string;
 }
 
-interface Change {
+interface LineChange {
   readonly kind: "same" | "removed" | "added";
-  readonly line: Line;
+  readonly line: SourceLine;
 }
 
-function linesOf(text: string): Line[] {
-  const shown = redactedToml(text).split("\n");
+function splitLines(text: string): SourceLine[] {
+  const redactedLines = redactToml(text).split("\n");
   return text
     .split(/(?<=\n)/)
     .filter((raw) => raw !== "")
-    .map((raw, index) => ({ raw, shown: (shown[index] ?? "").replace(/\r$/, "") }));
+    .map((raw, index) => ({ raw, redacted: (redactedLines[index] ?? "").replace(/\r$/, "") }));
 }
 
-/** By the longest common subsequence of what is between the lines that begin and end both. */
-function changesOf(before: readonly Line[], after: readonly Line[]): Change[] {
+/** Compares the lines by their longest common subsequence, after skipping the common prefix and suffix. */
+function diffLines(before: readonly SourceLine[], after: readonly SourceLine[]): LineChange[] {
   let start = 0;
   while (start < before.length && before[start]?.raw === after[start]?.raw) start += 1;
   let end = 0;
   const shorter = Math.min(before.length, after.length);
   while (end < shorter - start && before.at(-1 - end)?.raw === after.at(-1 - end)?.raw) end += 1;
   const [a, b] = [before.slice(start, before.length - end), after.slice(start, after.length - end)];
-  const common = commonLengths(a, b);
-  const changes: Change[] = before.slice(0, start).map((line) => ({ kind: "same", line }));
+  const common = computeCommonLengths(a, b);
+  const changes: LineChange[] = before.slice(0, start).map((line) => ({ kind: "same", line }));
   let [row, column] = [0, 0];
   for (;;) {
-    const [old, young] = [a[row], b[column]];
-    if (old !== undefined && old.raw === young?.raw) {
-      changes.push({ kind: "same", line: old });
+    const [older, newer] = [a[row], b[column]];
+    if (older !== undefined && older.raw === newer?.raw) {
+      changes.push({ kind: "same", line: older });
       row += 1;
       column += 1;
-    } else if (old !== undefined && at(common, row + 1, column) >= at(common, row, column + 1)) {
-      changes.push({ kind: "removed", line: old });
+    } else if (
+      older !== undefined &&
+      getLength(common, row + 1, column) >= getLength(common, row, column + 1)
+    ) {
+      changes.push({ kind: "removed", line: older });
       row += 1;
-    } else if (young !== undefined) {
-      changes.push({ kind: "added", line: young });
+    } else if (newer !== undefined) {
+      changes.push({ kind: "added", line: newer });
       column += 1;
     } else break;
   }
@@ -78,8 +84,8 @@ function changesOf(before: readonly Line[], after: readonly Line[]): Change[] {
   return changes;
 }
 
-/** How many lines two ends of the lists have in common; -1 beyond the end of one. */
-function commonLengths(a: readonly Line[], b: readonly Line[]): number[][] {
+/** Returns the length of the longest common subsequence for each pair of suffixes of the two lists. */
+function computeCommonLengths(a: readonly SourceLine[], b: readonly SourceLine[]): number[][] {
   const lengths = Array.from({ length: a.length + 1 }, () =>
     Array.from({ length: b.length + 1 }, () => 0),
   );
@@ -87,49 +93,54 @@ function commonLengths(a: readonly Line[], b: readonly Line[]): number[][] {
     for (let column = b.length - 1; column >= 0; column -= 1) {
       const isSame = a[row]?.raw === b[column]?.raw;
       const length = isSame
-        ? at(lengths, row + 1, column + 1) + 1
-        : Math.max(at(lengths, row + 1, column), at(lengths, row, column + 1));
+        ? getLength(lengths, row + 1, column + 1) + 1
+        : Math.max(getLength(lengths, row + 1, column), getLength(lengths, row, column + 1));
       lengths[row]?.splice(column, 1, length);
     }
   return lengths;
 }
 
-function at(lengths: readonly (readonly number[])[], row: number, column: number): number {
+function getLength(lengths: readonly (readonly number[])[], row: number, column: number): number {
   return lengths[row]?.[column] ?? -1;
 }
 
+/** The changes from index `start` up to, but not including, `end`. */
 interface Hunk {
-  from: number;
-  to: number;
+  start: number;
+  end: number;
 }
 
-function hunksOf(changes: readonly Change[]): Hunk[] {
+function groupHunks(changes: readonly LineChange[]): Hunk[] {
   const hunks: Hunk[] = [];
   changes.forEach(({ kind }, index) => {
     if (kind === "same") return;
-    const last = hunks.at(-1);
-    const [from, to] = [Math.max(0, index - around), Math.min(changes.length, index + around + 1)];
-    if (last !== undefined && from <= last.to) last.to = to;
-    else hunks.push({ from, to });
+    const lastHunk = hunks.at(-1);
+    const start = Math.max(0, index - contextLines);
+    const end = Math.min(changes.length, index + contextLines + 1);
+    if (lastHunk !== undefined && start <= lastHunk.end) lastHunk.end = end;
+    else hunks.push({ start, end });
   });
   return hunks;
 }
 
 /** Lines of context on each side of a change. */
-const around = 3;
+const contextLines = 3;
 
-function place(changes: readonly Change[], from: number, to: number): DiffLine {
-  const range = (without: Change["kind"]) => {
-    const count = (some: readonly Change[]) => some.filter(({ kind }) => kind !== without).length;
-    const [before, length] = [count(changes.slice(0, from)), count(changes.slice(from, to))];
-    return `${length === 0 ? before : before + 1}${length === 1 ? "" : `,${length}`}`;
+function formatHunkHeader(changes: readonly LineChange[], { start, end }: Hunk): DiffLine {
+  const formatRange = (excludedKind: LineChange["kind"]) => {
+    const countLines = (lines: readonly LineChange[]) =>
+      lines.filter(({ kind }) => kind !== excludedKind).length;
+    const precedingLines = countLines(changes.slice(0, start));
+    const length = countLines(changes.slice(start, end));
+    const firstLine = length === 0 ? precedingLines : precedingLines + 1;
+    return `${firstLine}${length === 1 ? "" : `,${length}`}`;
   };
-  return { kind: "place", text: `@@ -${range("added")} +${range("removed")} @@` };
+  return { kind: "hunk", text: `@@ -${formatRange("added")} +${formatRange("removed")} @@` };
 }
 
-function shown(changes: readonly Change[], from: number, to: number): DiffLine[] {
-  return changes.slice(from, to).flatMap(({ kind, line }): DiffLine[] => {
-    const text = `${signs[kind]}${line.shown}`;
+function formatHunkLines(changes: readonly LineChange[], { start, end }: Hunk): DiffLine[] {
+  return changes.slice(start, end).flatMap(({ kind, line }): DiffLine[] => {
+    const text = `${signs[kind]}${line.redacted}`;
     return line.raw.endsWith("\n")
       ? [{ kind, text }]
       : [

@@ -1,39 +1,38 @@
 import type { Redactor } from "@deltawire/agent";
-import type { ReceivedHeaders } from "../upstream/send-request.ts";
+import type { UpstreamHeaders } from "../upstream/send-request.ts";
 
-/** What of an upstream's headers a client needs to read a body; nothing else is forwarded. */
-const forwarded = ["content-type", "content-length", "content-disposition"] as const;
+/** Only headers that a client needs to read the body are forwarded. */
+const forwardedNames = ["content-type", "content-length", "content-disposition"] as const;
 
-/** Nothing that an upstream sends may run as a page of the gateway's origin. */
-const protective = {
+/** An upstream's reply must not run as a page on the gateway's origin. */
+const protectiveHeaders = {
   "x-content-type-options": "nosniff",
   "content-security-policy": "sandbox; default-src 'none'",
 };
 
 /**
- * Visible ASCII and blanks. A control character could end the header and begin another response, and so can others: Node
- * reads a Content-Disposition beside a Content-Length as UTF-8 and writes it as Latin-1, so that the bytes C4 8D C4 8A
- * (U+010D U+010A) leave as CR LF.
+ * Printable ASCII. Control characters could end the header and start another response. So could other characters: if there is a
+ * Content-Length, Node reads Content-Disposition as UTF-8 and writes it as Latin-1, so the bytes C4 8D C4 8A become CR LF.
  */
-const safeValue = /^[\x20-\x7e]*$/;
-const longestValue = 4096;
+const safeValuePattern = /^[\x20-\x7e]*$/;
+const maxValueLength = 4096;
 
 export interface ForwardedHeaders {
   headers: Record<string, string>;
-  /** Names of headers that were left out: not safe to send on, or holding a secret. */
+  /** Names of headers that are not forwarded because they are unsafe or contain a secret. */
   dropped: string[];
 }
 
-/** The headers of an upstream's reply that go to a client: the only place where any are passed on. */
-export function forwardedHeaders(
-  received: ReceivedHeaders,
+/** Selects the upstream headers that are forwarded to a client. All upstream headers that reach a client pass through here. */
+export function selectForwardedHeaders(
+  upstreamHeaders: UpstreamHeaders,
   status: number,
   redactor: Redactor,
 ): ForwardedHeaders {
-  const headers: Record<string, string> = { ...protective };
+  const headers: Record<string, string> = { ...protectiveHeaders };
   const dropped: string[] = [];
-  for (const name of forwarded) {
-    const value = received[name];
+  for (const name of forwardedNames) {
+    const value = upstreamHeaders[name];
     if (value === undefined || (name === "content-length" && hasNoBody(status))) continue;
     if (isSafe(name, value) && redactor.redactData(value) === value) headers[name] = value;
     else dropped.push(name);
@@ -41,12 +40,12 @@ export function forwardedHeaders(
   return { headers, dropped };
 }
 
-/** A reply with such a status has no body, whatever its Content-Length says. */
+/** True for statuses without a body, regardless of Content-Length. */
 export function hasNoBody(status: number): boolean {
   return status === 204 || status === 205 || status === 304;
 }
 
 function isSafe(name: string, value: string | string[]): value is string {
-  if (typeof value !== "string" || value.length > longestValue) return false;
-  return name === "content-length" ? /^\d{1,15}$/.test(value) : safeValue.test(value);
+  if (typeof value !== "string" || value.length > maxValueLength) return false;
+  return name === "content-length" ? /^\d{1,15}$/.test(value) : safeValuePattern.test(value);
 }

@@ -1,73 +1,77 @@
 import { createHash, type Hash } from "node:crypto";
-import { isObject, parseJson, type InputItem, type JsonValue } from "@deltawire/wire";
+import { isObject, parseJson, type ResponseInputItem, type JsonValue } from "@deltawire/wire";
 
 /**
- * Digests of what precedes each reply in a conversation: what users wrote, what models answered and called, and what tools
- * returned. Left out is what clients change between two turns: ids, reasoning, instructions and system messages (which may
- * hold the time), the form of contents and blanks around texts and in arguments. Computed when it is first asked for.
+ * Digests of what precedes each reply in a conversation: user messages, answers, tool calls and results. They ignore what clients
+ * change between turns: ids, reasoning, instructions and system messages (which may contain the time), the form of contents,
+ * and whitespace around text and in arguments. Computed on first use.
  */
 export class ConversationDigest {
   readonly #client: string;
-  readonly #items: readonly InputItem[];
-  #digests: { ofCalls: Map<string, string | undefined>; end: string } | undefined;
+  readonly #getItems: () => readonly ResponseInputItem[];
+  #digests: Digests | undefined;
 
-  /** `client`: the name of the client's token; two clients never have the same digest. */
-  constructor(client: string, items: readonly InputItem[]) {
+  /** `client`: the name of the client. Two clients never have the same digest. */
+  constructor(client: string, getItems: () => readonly ResponseInputItem[]) {
     this.#client = client;
-    this.#items = items;
+    this.#getItems = getItems;
   }
 
-  /** What precedes the reply that made this call; undefined if there is no such call, or several. */
-  before(callId: string): string | undefined {
-    return this.#compute().ofCalls.get(callId);
+  /** Returns the digest of what precedes the reply with this call; undefined if there is no such call, or several. */
+  getDigestBefore(callId: string): string | undefined {
+    return this.#compute().byCallId.get(callId);
   }
 
-  /** What precedes the next reply: the complete conversation. */
-  get end(): string {
-    return this.#compute().end;
+  /** The digest of the complete conversation, which precedes the next reply. */
+  get digest(): string {
+    return this.#compute().digest;
   }
 
-  #compute(): { ofCalls: Map<string, string | undefined>; end: string } {
-    return (this.#digests ??= digests(this.#client, this.#items));
+  #compute(): Digests {
+    return (this.#digests ??= computeDigests(this.#client, this.#getItems()));
   }
 }
 
-function digests(
-  client: string,
-  items: readonly InputItem[],
-): { ofCalls: Map<string, string | undefined>; end: string } {
+interface Digests {
+  /** Digests by call id; undefined for an id that several calls have. */
+  readonly byCallId: ReadonlyMap<string, string | undefined>;
+  /** The digest of the complete conversation. */
+  readonly digest: string;
+}
+
+function computeDigests(client: string, items: readonly ResponseInputItem[]): Digests {
   const hash = createHash("sha256");
-  const ofCalls = new Map<string, string | undefined>();
-  add(hash, "client", client);
-  /** The hash before the reply that is being read; its digest is made if the reply has a call. */
-  let reply: { before: Hash; digest?: string } | undefined;
+  const byCallId = new Map<string, string | undefined>();
+  addField(hash, "client", client);
+  /** The hash before the current reply; its digest is computed if the reply has a call. */
+  let reply: { hashBefore: Hash; digest?: string } | undefined;
   for (const item of items) {
     if (item.type === "reasoning") continue;
     if (!isReply(item)) reply = undefined;
     else {
-      reply ??= { before: hash.copy() };
+      reply ??= { hashBefore: hash.copy() };
       const id = "call_id" in item ? item["call_id"] : undefined;
       if (typeof id === "string") {
-        reply.digest ??= reply.before.digest("base64url");
-        ofCalls.set(id, ofCalls.has(id) ? undefined : reply.digest);
+        reply.digest ??= reply.hashBefore.digest("base64url");
+        byCallId.set(id, byCallId.has(id) ? undefined : reply.digest);
       }
     }
     addItem(hash, item);
   }
-  return { ofCalls, end: hash.digest("base64url") };
+  return { byCallId, digest: hash.digest("base64url") };
 }
 
-/** True for what a model put out. */
-function isReply(item: InputItem): boolean {
+/** True for the output of a model. */
+function isReply(item: ResponseInputItem): boolean {
   if (isMessage(item)) return item["role"] === "assistant";
   return item.type?.endsWith("_call") === true;
 }
 
-function isMessage(item: InputItem): boolean {
+function isMessage(item: ResponseInputItem): boolean {
   return item.type === "message" || !item.type;
 }
 
-function addItem(hash: Hash, item: InputItem): void {
+function addItem(hash: Hash, item: ResponseInputItem): void {
   const fields: Readonly<Record<string, JsonValue | undefined>> = item;
   if (isMessage(item)) {
     const { role } = fields;
@@ -76,43 +80,43 @@ function addItem(hash: Hash, item: InputItem): void {
   }
   switch (item.type) {
     case "function_call":
-      add(hash, "call", textOf(fields["name"]));
-      return add(hash, "arguments", withoutBlanks(fields["arguments"]));
+      addField(hash, "call", toText(fields["name"]));
+      return addField(hash, "arguments", normalizeArguments(fields["arguments"]));
     case "custom_tool_call":
-      add(hash, "call", textOf(fields["name"]));
+      addField(hash, "call", toText(fields["name"]));
       return addContent(hash, "input", fields["input"]);
     case "function_call_output":
     case "custom_tool_call_output":
       return addContent(hash, "result", fields["output"]);
     default: {
       const { id: _id, status: _status, call_id: _call, ...rest } = fields;
-      add(hash, "item", JSON.stringify(rest));
+      addField(hash, "item", JSON.stringify(rest));
     }
   }
 }
 
-/** A text is the same as a list of one part with that text. */
+/** Adds contents. A string has the same hash as a list of one part with that text. */
 function addContent(hash: Hash, kind: string, content: JsonValue | undefined): void {
-  if (!Array.isArray(content)) return add(hash, kind, textOf(content).trim());
+  if (!Array.isArray(content)) return addField(hash, kind, toText(content).trim());
   let text = "";
-  const others: JsonValue[] = [];
+  const otherParts: JsonValue[] = [];
   for (const part of content)
     if (isObject(part) && typeof part["text"] === "string") text += part["text"];
-    else others.push(part);
-  add(hash, kind, text.trim());
-  for (const part of others) add(hash, "part", JSON.stringify(part));
+    else otherParts.push(part);
+  addField(hash, kind, text.trim());
+  for (const part of otherParts) addField(hash, "part", JSON.stringify(part));
 }
 
-function textOf(value: JsonValue | undefined): string {
+function toText(value: JsonValue | undefined): string {
   return typeof value === "string" ? value : JSON.stringify(value ?? null);
 }
 
-function withoutBlanks(text: JsonValue | undefined): string {
+function normalizeArguments(text: JsonValue | undefined): string {
   const value = typeof text === "string" ? parseJson(text) : text;
-  return value === undefined ? textOf(text).trim() : JSON.stringify(value);
+  return value === undefined ? toText(text).trim() : JSON.stringify(value);
 }
 
-/** With its length in front, so that no text can be taken for the end of another. */
-function add(hash: Hash, kind: string, text: string): void {
+/** Adds a string with its length as a prefix, so that different fields never result in the same input. */
+function addField(hash: Hash, kind: string, text: string): void {
   hash.update(`\n${kind} ${text.length}\n`).update(text);
 }

@@ -1,55 +1,55 @@
-import type { RecalledReasoning } from "@deltawire/wire";
+import type { CachedReasoning } from "@deltawire/wire";
 
-/** What is stored at most: characters of reasoning and keys, over all conversations. */
-const mostCharacters = 32 * 1024 * 1024;
+/** Maximum size of reasoning and keys of all conversations, in characters. */
+const maxCharacters = 32 * 1024 * 1024;
 
 /**
- * The reasoning that led to a call, for clients that lose their reasoning items and upstreams that refuse a call without
- * them. Ids such as `call_0` repeat, so a call is known by its upstream, its id, and a digest of the client and all that
- * precedes it in its conversation (`ConversationDigest`). The least recently used goes first.
+ * Stores the reasoning before tool calls, for clients that drop reasoning items and upstreams that reject calls without them.
+ * Ids such as `call_0` repeat, so the key of a call is its upstream, its id, and a digest of the client and of everything
+ * before it in the conversation (`ConversationDigest`). The least recently used entries are dropped first.
  */
 export class ReasoningCache {
-  readonly #entries = new Map<string, { reasoning: RecalledReasoning; size: number }>();
-  #characters = 0;
+  readonly #entries = new Map<string, { reasoning: CachedReasoning; size: number }>();
+  #totalSize = 0;
 
   /** `conversation`: the digest of what precedes the reply that made these calls. */
   store(
     upstream: string,
     conversation: string,
     callIds: readonly string[],
-    reasoning: RecalledReasoning,
+    reasoning: CachedReasoning,
   ): void {
-    const length = JSON.stringify(reasoning).length;
+    const reasoningSize = JSON.stringify(reasoning).length;
     for (const id of callIds) {
-      const key = keyOf(upstream, conversation, id);
+      const key = buildKey(upstream, conversation, id);
       this.#delete(key);
-      const size = length + key.length;
+      const size = reasoningSize + key.length;
       this.#entries.set(key, { reasoning, size });
-      this.#characters += size;
+      this.#totalSize += size;
     }
     for (const key of this.#entries.keys()) {
-      if (this.#characters <= mostCharacters) break;
+      if (this.#totalSize <= maxCharacters) break;
       this.#delete(key);
     }
   }
 
-  lookup(upstream: string, conversation: string, callId: string): RecalledReasoning | undefined {
-    const key = keyOf(upstream, conversation, callId);
-    const found = this.#entries.get(key);
-    if (found === undefined) return undefined;
+  lookup(upstream: string, conversation: string, callId: string): CachedReasoning | undefined {
+    const key = buildKey(upstream, conversation, callId);
+    const entry = this.#entries.get(key);
+    if (entry === undefined) return undefined;
     this.#entries.delete(key);
-    this.#entries.set(key, found);
-    return found.reasoning;
+    this.#entries.set(key, entry);
+    return entry.reasoning;
   }
 
   #delete(key: string): void {
-    const found = this.#entries.get(key);
-    if (found === undefined) return;
-    this.#characters -= found.size;
+    const entry = this.#entries.get(key);
+    if (entry === undefined) return;
+    this.#totalSize -= entry.size;
     this.#entries.delete(key);
   }
 }
 
-function keyOf(upstream: string, conversation: string, callId: string): string {
+function buildKey(upstream: string, conversation: string, callId: string): string {
   return `${upstream}\n${conversation}\n${callId}`;
 }

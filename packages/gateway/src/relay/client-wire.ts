@@ -1,41 +1,45 @@
 import {
   ChatCollector,
-  encodeChatOutput,
+  encodeChatEvent,
   encodeResponseEvent,
   ReplyBudget,
   ResponseCollector,
+  sseDone,
   sseKeepAlive,
-  type ChatOutput,
+  type ChatStreamEvent,
   type JsonObject,
   type ResponseEvent,
-  type ResponsesInput,
+  type UpstreamResponseEvent,
 } from "@deltawire/wire";
 
-/** An event of either wire, as a client gets it. */
-export type Output = ResponseEvent | ResponsesInput | ChatOutput;
+/** An event of either wire, as the client receives it. */
+export type ClientEvent = ResponseEvent | UpstreamResponseEvent | ChatStreamEvent;
 
-/** What differs between clients that speak Responses and clients that speak Chat, once their events are made. */
+/** How events are sent to clients of one wire. */
 export interface ClientWire {
-  encode(output: Output): string;
-  /** Between events, where the wire has no event of its own for it. */
+  encode(event: ClientEvent): string;
+  /** Sent between events; empty if the wire has its own keep-alive event. */
   keepAlive: string;
-  /** Puts a complete reply together from its events. */
-  collector(maxValues: number): ReplyCollector;
+  /** Sent after the last event; empty if that is `[DONE]` itself. Open Responses requires it, and Codex skips it. */
+  streamEnd: string;
+  /** Creates a collector that assembles a complete reply from its events. */
+  createCollector(maxValues: number): ReplyCollector;
 }
 
 export interface ReplyCollector {
-  push(output: Output): void;
-  /** The complete reply; undefined if it failed or has not begun. */
+  push(event: ClientEvent): void;
+  /** The complete reply; undefined if it failed or has not started. */
   readonly reply: JsonObject | undefined;
 }
 
-const responses: ClientWire = {
-  encode: (output) => encodeResponseEvent(output as ResponseEvent),
+const responsesClientWire: ClientWire = {
+  encode: (event) => encodeResponseEvent(event as ResponseEvent),
   keepAlive: "",
-  collector() {
+  streamEnd: sseDone,
+  createCollector() {
     const collector = new ResponseCollector();
     return {
-      push: (output) => collector.push(output as ResponseEvent),
+      push: (event) => collector.push(event as ResponseEvent),
       get reply() {
         return collector.response as JsonObject | undefined;
       },
@@ -43,19 +47,20 @@ const responses: ClientWire = {
   },
 };
 
-const chat: ClientWire = {
-  encode: (output) => encodeChatOutput(output as ChatOutput),
+const chatClientWire: ClientWire = {
+  encode: (event) => encodeChatEvent(event as ChatStreamEvent),
   keepAlive: sseKeepAlive,
-  collector(maxValues) {
+  streamEnd: "",
+  createCollector(maxValues) {
     const collector = new ChatCollector(new ReplyBudget({ values: maxValues }));
     return {
-      push: (output) => collector.push(output as ChatOutput),
+      push: (event) => collector.push(event as ChatStreamEvent),
       get reply() {
-        const { collected } = collector;
-        return collected.ok ? (collected.completion as unknown as JsonObject) : undefined;
+        const { result } = collector;
+        return result.ok ? (result.completion as unknown as JsonObject) : undefined;
       },
     };
   },
 };
 
-export const clientWires = { responses, chat } as const;
+export const clientWires = { responses: responsesClientWire, chat: chatClientWire } as const;

@@ -1,61 +1,60 @@
 import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { JsonObject, UpstreamFailure } from "@deltawire/wire";
-import type { ClientWire, Output, ReplyCollector } from "./client-wire.ts";
+import type { ClientWire, ClientEvent, ReplyCollector } from "./client-wire.ts";
 
-/** Where a reply goes: a client's stream, or the whole that is made for a client without one. */
-export interface Receiver {
-  /** Whether its client hears of a reply before the end. */
-  readonly streams: boolean;
-  /** Whether anything has gone out that cannot be taken back. */
+/** Receives a reply: streams it to the client, or collects it. */
+export interface ReplyReceiver {
+  /** True if the client receives events before the end. */
+  readonly isStreaming: boolean;
+  /** True once something has been sent, which cannot be retracted. */
   readonly hasSent: boolean;
-  /** `bytes`: what came from the network, where it says the same. False: the client is slower than the upstream. */
-  send(outputs: readonly Output[], bytes: Uint8Array | undefined): boolean;
-  /** The stream stays open though nothing is said. */
+  /** `bytes`: the upstream's bytes, if they are equivalent to the events. Returns false if the client is slower than the upstream. */
+  send(events: readonly ClientEvent[], bytes: Uint8Array | undefined): boolean;
+  /** Sends a keep-alive. */
   keepAlive(): void;
-  /** Forgets what came of an attempt that failed and has not gone out. */
-  clear(): void;
-  /** Sends the last events. `failure`: what they report. */
+  /** Discards the events of a failed attempt that have not been sent. */
+  reset(): void;
+  /** Sends the last events and ends the reply. `failure`: the failure that they report, if any. */
   end(
-    outputs: readonly Output[],
+    events: readonly ClientEvent[],
     bytes: Uint8Array | undefined,
     failure: UpstreamFailure | undefined,
   ): void;
-  /** Called once when a slow client has caught up. */
-  whenReady(go: () => void): void;
+  /** Calls `resume` once, when a slow client has caught up. */
+  whenReady(resume: () => void): void;
 }
 
-/** Longer texts are not copied once more for their frame. */
-const longestFramed = 4096;
+/** Longer strings are written with `response.write`, because adding a chunk header would copy them. */
+const maxFramedLength = 4096;
 
-export const streamHeaders = {
+export const sseHeaders = {
   "content-type": "text/event-stream; charset=utf-8",
   "cache-control": "no-cache, no-transform",
-  // nginx would collect the events otherwise
+  // Otherwise nginx buffers the events.
   "x-accel-buffering": "no",
 };
 
-/** A client that reads events. Headers go out with the first of them: until then the status can still be another. */
-export class StreamReceiver implements Receiver {
+/** Streams events to a client. Headers are sent with the first event, so that the status can change until then. */
+export class StreamReceiver implements ReplyReceiver {
   readonly #response: ServerResponse;
   readonly #wire: ClientWire;
-  readonly #onFirst: () => void;
-  /** Where chunks are written, once it is known that they may be framed here. */
+  readonly #onFirstByte: () => void;
+  /** Set if this class writes the chunk headers itself. */
   #socket: Socket | undefined;
-  readonly streams = true;
+  readonly isStreaming = true;
   hasSent = false;
 
-  constructor(response: ServerResponse, wire: ClientWire, onFirst: () => void) {
+  constructor(response: ServerResponse, wire: ClientWire, onFirstByte: () => void) {
     this.#response = response;
     this.#wire = wire;
-    this.#onFirst = onFirst;
+    this.#onFirstByte = onFirstByte;
   }
 
-  send(outputs: readonly Output[], bytes: Uint8Array | undefined): boolean {
+  send(events: readonly ClientEvent[], bytes: Uint8Array | undefined): boolean {
     this.#begin();
     if (bytes !== undefined) return this.#response.write(bytes);
-    let text = "";
-    for (const output of outputs) text += this.#wire.encode(output);
+    const text = this.#encode(events);
     return text === "" || this.#write(text);
   }
 
@@ -64,24 +63,33 @@ export class StreamReceiver implements Receiver {
     if (this.#wire.keepAlive !== "") this.#write(this.#wire.keepAlive);
   }
 
-  clear(): void {}
+  reset(): void {}
 
-  end(outputs: readonly Output[], bytes: Uint8Array | undefined): void {
-    this.send(outputs, bytes);
+  end(events: readonly ClientEvent[], bytes: Uint8Array | undefined): void {
+    this.#begin();
+    if (bytes !== undefined) this.#response.write(bytes);
+    const text = (bytes === undefined ? this.#encode(events) : "") + this.#wire.streamEnd;
+    if (text !== "") this.#write(text);
     this.#response.end();
   }
 
-  whenReady(go: () => void): void {
-    (this.#socket ?? this.#response).once("drain", go);
+  #encode(events: readonly ClientEvent[]): string {
+    let text = "";
+    for (const event of events) text += this.#wire.encode(event);
+    return text;
+  }
+
+  whenReady(resume: () => void): void {
+    (this.#socket ?? this.#response).once("drain", resume);
   }
 
   /**
-   * One write to the socket, with the frame of a chunk around it: `response.write` makes three parts of it and a
-   * gathered write. Paced, a translated chunk cost 1.31 times a byte pipe's with it and 1.40 without (bench:gateway
-   * --only paced, one run of each); bytes that go on as they came gained nothing.
+   * Writes a chunk and its header with one write to the socket; `response.write` makes three parts and a gathered write. So
+   * relaying a translated chunk costs 1.31 instead of 1.40 times as much as a byte pipe (bench:gateway --only paced, one run
+   * each). Forwarded bytes did not get faster.
    */
   #write(text: string): boolean {
-    if (this.#socket === undefined || text.length > longestFramed)
+    if (this.#socket === undefined || text.length > maxFramedLength)
       return this.#response.write(text);
     return this.#socket.write(`${Buffer.byteLength(text).toString(16)}\r\n${text}\r\n`);
   }
@@ -89,49 +97,49 @@ export class StreamReceiver implements Receiver {
   #begin(): void {
     if (this.hasSent) return;
     this.hasSent = true;
-    this.#onFirst();
-    this.#response.writeHead(200, streamHeaders);
-    // Not in answer to HTTP/1.0, and not behind the answer to an earlier request on the same connection.
+    this.#onFirstByte();
+    this.#response.writeHead(200, sseHeaders);
+    // Not possible for HTTP/1.0, or while an earlier response on the same connection is unfinished.
     if (!this.#response.chunkedEncoding || this.#response.socket === null) return;
     this.#response.flushHeaders();
     this.#socket = this.#response.socket;
   }
 }
 
-/** A client that wants its reply in one piece: it is put together from the events as they come. */
-export class WholeReceiver implements Receiver {
+/** Collects a complete reply for a client that does not stream. */
+export class CompleteReplyReceiver implements ReplyReceiver {
   readonly #wire: ClientWire;
   readonly #maxValues: number;
   #collector: ReplyCollector;
-  readonly streams = false;
+  readonly isStreaming = false;
   readonly hasSent = false;
 
   constructor(wire: ClientWire, maxValues: number) {
     this.#wire = wire;
     this.#maxValues = maxValues;
-    this.#collector = wire.collector(maxValues);
+    this.#collector = wire.createCollector(maxValues);
   }
 
-  send(outputs: readonly Output[]): boolean {
-    for (const output of outputs) this.#collector.push(output);
+  send(events: readonly ClientEvent[]): boolean {
+    for (const event of events) this.#collector.push(event);
     return true;
   }
 
   keepAlive(): void {}
 
-  end(outputs: readonly Output[]): void {
-    this.send(outputs);
+  end(events: readonly ClientEvent[]): void {
+    this.send(events);
   }
 
-  whenReady(go: () => void): void {
-    go();
+  whenReady(resume: () => void): void {
+    resume();
   }
 
-  clear(): void {
-    this.#collector = this.#wire.collector(this.#maxValues);
+  reset(): void {
+    this.#collector = this.#wire.createCollector(this.#maxValues);
   }
 
-  whole(): JsonObject | undefined {
+  getReply(): JsonObject | undefined {
     return this.#collector.reply;
   }
 }

@@ -1,161 +1,220 @@
-import { withFlags, type Repairs } from "@deltawire/wire";
+import { withProfileFlags, type Repairs } from "@deltawire/wire";
 import type { Config } from "../config/config.ts";
-import { KeptResponses } from "../history/kept-responses.ts";
-import type { Lesson, Tried } from "../learning/lesson.ts";
-import { lessonOf } from "../learning/lessons.ts";
-import { withLesson } from "../learning/memory.ts";
-import { Problem } from "../problem.ts";
-import type { Envelopes } from "../reasoning/envelope.ts";
-import { ReasoningKeeper } from "../reasoning/keeper.ts";
+import type { Lesson, RequestAttempt } from "../learning/lesson.ts";
+import { deriveLesson } from "../learning/derive-lesson.ts";
+import { mergeResponsesFlags } from "../learning/lesson-registry.ts";
+import { GatewayError } from "../gateway-error.ts";
+import type { EnvelopeCipher } from "../reasoning/envelope-cipher.ts";
+import { ReasoningCarrier } from "../reasoning/reasoning-carrier.ts";
 import { ReasoningCache } from "../reasoning/reasoning-cache.ts";
-import type { FailedOutcome, Outcome } from "../upstream/failure.ts";
-import { UpstreamClient, type Exchange, type RunOutcome } from "../upstream/upstream-client.ts";
+import type { FailedAttempt, AttemptOutcome } from "../upstream/attempt-outcome.ts";
+import {
+  UpstreamClient,
+  type Exchange,
+  type ExchangeOutcome,
+} from "../upstream/upstream-client.ts";
 import type { Upstream, UpstreamRequest } from "../upstream/upstream.ts";
-import { sendForEachChoice } from "./choices.ts";
-import { planFor, type ClientRequest, type Plan } from "./plan.ts";
-import type { Receiver } from "./receiver.ts";
+import { fetchLinkedFiles } from "./fetch-linked-files.ts";
+import { sendForEachChoice } from "./merge-choices.ts";
+import { buildRelayPlan, type ClientRequest, type RelayPlan } from "./relay-plan.ts";
+import type { ReplyReceiver } from "./receiver.ts";
 import { RelayedReply } from "./relayed-reply.ts";
 
 /** A request whose reply is translated. */
-export interface RelayedExchange extends Exchange {
+export interface RelayExchange extends Exchange {
   client: ClientRequest;
-  receiver: Receiver;
+  receiver: ReplyReceiver;
+  /** True if the caller sends a shorter request when the context window is exceeded: the error is then thrown, not streamed. */
+  throwsIfTooLong?: boolean;
 }
 
-/** Brings requests for replies to upstreams, in the words of each, and the replies back in the words of the client. */
+/** Translates requests to the wire of the upstream, and replies to the wire of the client. */
 export class Relay extends UpstreamClient {
-  readonly #kept = new KeptResponses();
-  readonly #keepers: ReadonlyMap<string, ReasoningKeeper>;
+  readonly #reasoningCarriers: ReadonlyMap<string, ReasoningCarrier>;
 
   constructor(
     config: Config,
-    envelopes: Envelopes,
+    envelopes: EnvelopeCipher,
     env: Readonly<Record<string, string | undefined>>,
-    beatMs?: number,
+    tickMs?: number,
   ) {
-    super(config, env, beatMs);
+    super(config, env, tickMs);
     const cache = new ReasoningCache();
-    this.#keepers = new Map(
+    this.#reasoningCarriers = new Map(
       [...config.upstreams.values()].map(({ name, baseUrl }) => [
         name,
-        new ReasoningKeeper(baseUrl, envelopes, cache),
+        new ReasoningCarrier(baseUrl, envelopes, cache),
       ]),
     );
   }
 
-  /** Throws a Problem where nothing has been sent; after that the client hears of a failure in its stream. */
-  async run(exchange: RelayedExchange): Promise<RunOutcome> {
-    let plan: Plan | undefined;
+  /**
+   * Throws a GatewayError if nothing has been sent yet and the client does not need the error in a stream. Later failures are
+   * reported in the stream.
+   */
+  async run(original: RelayExchange): Promise<ExchangeOutcome> {
+    const exchange = this.#mayUseChat(original) ? await withLinkedFiles(original) : original;
+    if (exchange === undefined) return "aborted";
+    let plan: RelayPlan | undefined;
     try {
       return await this.request(exchange, (upstream, model, lessons) => {
-        const known = this.#known(upstream, model, lessons);
-        const made = (plan = this.#plan(exchange, upstream, model, known));
+        const behavior = this.#getKnownBehavior(upstream, model, lessons);
+        const currentPlan = (plan = this.#buildPlan(exchange, upstream, model, behavior));
         return {
-          send: (request, onContent) => this.#send(exchange, request, made, onContent),
-          lessonFrom: (refusal) => lessonOf(refusal, { ...known, body: made.body }),
+          send: (request, onContent) => this.#send(exchange, request, currentPlan, onContent),
+          deriveLesson: (rejection) =>
+            deriveLesson(rejection, { ...behavior, body: currentPlan.body }),
         };
       });
     } catch (error) {
-      if (!(error instanceof Problem)) throw error;
-      return this.#tellFailure(exchange, error, plan);
+      if (!(error instanceof GatewayError)) throw error;
+      return this.#reportFailure(exchange, error, plan);
     }
   }
 
-  /** How this upstream wants to be asked, as far as it is known. */
-  #known({ config }: Upstream, model: string, lessons: readonly Lesson[]): Omit<Tried, "body"> {
-    const { name, speaks } = config;
-    let profile = this.lessons.profileFor(name, model, config.profile);
-    let responses = this.lessons.responsesFor(name, model);
-    for (const lesson of lessons) {
-      profile = withFlags(profile, lesson.flags);
-      responses = withLesson(responses, lesson.responses ?? {});
-    }
-    return { speaks, profile, responses };
+  /** True if the request of a Responses client may be sent to a Chat upstream. */
+  #mayUseChat({ client, targets }: RelayExchange): boolean {
+    if (client.wire !== "responses") return false;
+    return targets.some(({ upstream, model }) => {
+      const configured = this.upstreams.get(upstream)?.config.speaks;
+      return (this.lessons.getSpeaks(upstream, model) ?? configured) === "chat";
+    });
   }
 
-  #plan(
-    { client, source }: RelayedExchange,
+  /** Returns the profile and the Responses flags of a model, including the lessons of this request. */
+  #getKnownBehavior(
     { config }: Upstream,
     model: string,
-    known: Omit<Tried, "body">,
-  ): Plan {
-    const reasoning = this.#keepers.get(config.name);
-    if (reasoning === undefined) throw new TypeError(`no keeper for ${config.name}`);
-    const { speaks, profile, responses: lesson } = known;
+    lessons: readonly Lesson[],
+  ): Omit<RequestAttempt, "body"> {
+    const { name, detectsApi } = config;
+    const learnedApi = this.lessons.getSpeaks(name, model);
+    let speaks = learnedApi ?? config.speaks;
+    let apiSwitch = speaks === config.speaks ? undefined : ("earlier" as "earlier" | "now");
+    let profile = this.lessons.getProfile(name, model, config.profile);
+    let responses = this.lessons.getResponsesFlags(name, model);
+    for (const lesson of lessons) {
+      profile = withProfileFlags(profile, lesson.flags);
+      responses = mergeResponsesFlags(responses, lesson.responses ?? {});
+      if (lesson.speaks !== undefined) {
+        speaks = lesson.speaks;
+        apiSwitch = "now";
+      }
+    }
+    const canSwitchApi = learnedApi === undefined && apiSwitch === undefined;
+    return { speaks, profile, responses, canSwitchApi, apiSwitch, detectsApi };
+  }
+
+  #buildPlan(
+    { client, source }: RelayExchange,
+    { config }: Upstream,
+    model: string,
+    behavior: Omit<RequestAttempt, "body">,
+  ): RelayPlan {
+    const reasoningCarrier = this.#reasoningCarriers.get(config.name);
+    if (reasoningCarrier === undefined)
+      throw new TypeError(`no reasoning carrier for ${config.name}`);
+    const { speaks, profile, responses: responsesFlags } = behavior;
     const now = Math.floor(Date.now() / 1000);
-    const [kept, { redactor }] = [this.#kept, this];
-    const target = { speaks, model, profile, lesson, reasoning, kept, client: source.client };
-    return planFor(client, target, redactor, now);
+    const target = {
+      speaks,
+      model,
+      profile,
+      responsesFlags,
+      reasoningCarrier,
+      clientName: source.clientName,
+    };
+    return buildRelayPlan(client, target, this.redactor, now);
   }
 
   async #send(
-    { client, receiver, signal, record }: RelayedExchange,
+    { client, receiver, signal, record }: RelayExchange,
     request: UpstreamRequest,
-    plan: Plan,
+    plan: RelayPlan,
     onContent: (() => void) | undefined,
-  ): Promise<Outcome> {
-    receiver.clear();
+  ): Promise<AttemptOutcome> {
+    receiver.reset();
     const headers = {
       "content-type": "application/json",
-      accept: plan.streams ? "text/event-stream" : "application/json",
+      accept: plan.isStreamed ? "text/event-stream" : "application/json",
     };
-    const call = { path: plan.path, headers, body: JSON.stringify(plan.body) };
-    const sendOnce = (to: Receiver, until: AbortSignal): Promise<Outcome> =>
-      request.send(call, {
-        signal: until,
-        reader: (connection) => new RelayedReply({ plan, receiver: to, connection, onContent }),
+    const httpRequest = { path: plan.path, headers, body: JSON.stringify(plan.body) };
+    const sendOnce = (
+      replyReceiver: ReplyReceiver,
+      requestSignal: AbortSignal,
+    ): Promise<AttemptOutcome> =>
+      request.send(httpRequest, {
+        signal: requestSignal,
+        createReader: (connection) =>
+          new RelayedReply({ plan, receiver: replyReceiver, connection, onContent }),
       });
     try {
-      const choices = client.wire === "chat" ? (client.request.n ?? 1) : 1;
-      if (choices === 1 || request.upstream.config.speaks === "chat")
+      const choiceCount = client.wire === "chat" ? (client.request.n ?? 1) : 1;
+      if (choiceCount === 1 || plan.path === "/chat/completions")
         return await sendOnce(receiver, signal);
-      const textOf = (outcome: FailedOutcome): string =>
-        this.problemOf(outcome, request.upstream).message;
-      return await sendForEachChoice(choices, { receiver, signal, sendOnce, textOf });
+      const formatFailure = (outcome: FailedAttempt): string =>
+        this.toGatewayError(outcome, request.upstream).message;
+      return await sendForEachChoice(choiceCount, { receiver, signal, sendOnce, formatFailure });
     } finally {
       record.repairs = plan.repairs.counts;
-      record.droppedParameters = droppedParameters(plan.repairs);
+      record.droppedParameters = listDroppedParameters(plan.repairs);
     }
   }
 
-  #tellFailure(
-    { client, receiver, record }: RelayedExchange,
-    problem: Problem,
-    plan: Plan | undefined,
-  ): RunOutcome {
+  #reportFailure(
+    { client, receiver, record, throwsIfTooLong = false }: RelayExchange,
+    problem: GatewayError,
+    plan: RelayPlan | undefined,
+  ): ExchangeOutcome {
     record.failure = problem.code;
-    const streams = client.request.stream === true;
-    if (plan === undefined || !streams || !isToldInStream(client, problem)) throw problem;
-    const { message, provider } = problem;
-    // The word with which Codex stops at once and shows the message, for what only its user can mend.
-    const code = isForTheUser(problem) ? "invalid_prompt" : problem.code;
-    const failure = { code, message, provider };
-    receiver.end(plan.failed(failure), undefined, failure);
+    const isStreamed = client.request.stream === true;
+    if (throwsIfTooLong && problem.code === "context_length_exceeded" && !receiver.hasSent)
+      throw problem;
+    if (plan === undefined || !isStreamed || !isReportedInStream(client, problem)) throw problem;
+    const { message, providerError } = problem;
+    // With this code Codex stops and shows the message: only the user can fix the problem.
+    const code = needsUserAction(problem) ? "invalid_prompt" : problem.code;
+    const failure = { code, message, provider: providerError };
+    receiver.end(plan.buildFailureEvents(failure), undefined, failure);
     return "answered";
   }
 }
 
-/** Of "reasoning.effort: max", which says the value too, the name. */
-function droppedParameters({ list }: Repairs): string[] {
+/** Returns undefined if the client has disconnected. */
+async function withLinkedFiles(exchange: RelayExchange): Promise<RelayExchange | undefined> {
+  const { client, signal } = exchange;
+  if (client.wire !== "responses") return exchange;
+  try {
+    const request = await fetchLinkedFiles(client.request, { signal });
+    return request === client.request ? exchange : { ...exchange, client: { ...client, request } };
+  } catch (error) {
+    if (signal.aborted) return undefined;
+    throw error;
+  }
+}
+
+/** Returns the names of dropped parameters. A detail may include the value, as in "reasoning.effort: max". */
+function listDroppedParameters({ list }: Repairs): string[] {
   return list.flatMap(({ code, detail }) =>
     code === "parameter_dropped" ? [detail.split(":", 1)[0] ?? detail] : [],
   );
 }
 
 /**
- * Codex prints the raw body of a 400 and retries or hides other statuses; for these it has a text of its own, if they
- * come as `response.failed`.
+ * True for errors that are sent as `response.failed`, for which Codex has its own messages. It shows the raw body of a 400, and
+ * retries or hides other statuses.
  */
-function isToldInStream(client: ClientRequest, problem: Problem): boolean {
+function isReportedInStream(client: ClientRequest, problem: GatewayError): boolean {
   const { code } = problem;
   if (client.wire !== "responses") return false;
   if (code === "context_length_exceeded") return true;
-  return client.codex && (code === "insufficient_quota" || isForTheUser(problem));
+  return client.isCodex && (code === "insufficient_quota" || needsUserAction(problem));
 }
 
-/** A key, an address, a server that is not running: trying again helps only after somebody has done something. */
-function isForTheUser({ code, status, cause }: Problem): boolean {
-  if (code === "upstream_circuit_open" && cause instanceof Problem) return isForTheUser(cause);
+/** True for a wrong key, a wrong URL, or a server that is not running: retries fail until the user has fixed it. */
+function needsUserAction({ code, status, cause }: GatewayError): boolean {
+  if (code === "upstream_circuit_open" && cause instanceof GatewayError)
+    return needsUserAction(cause);
   if (status === 401 || status === 403) return true;
   return (
     code === "upstream_key_missing" ||

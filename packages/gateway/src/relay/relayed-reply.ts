@@ -1,50 +1,50 @@
 import {
   WireError,
-  type StreamEnd,
+  type StreamEndReason,
   type UpstreamFailure,
   type UpstreamReply,
 } from "@deltawire/wire";
-import { refusedBy } from "../upstream/failure.ts";
-import type { Connection, ReplyReader } from "../upstream/send-request.ts";
-import type { Output } from "./client-wire.ts";
-import type { Plan } from "./plan.ts";
-import type { Receiver } from "./receiver.ts";
+import { toRejectedOutcome } from "../upstream/attempt-outcome.ts";
+import type { UpstreamConnection, UpstreamReplyReader } from "../upstream/send-request.ts";
+import type { ClientEvent } from "./client-wire.ts";
+import type { RelayPlan } from "./relay-plan.ts";
+import type { ReplyReceiver } from "./receiver.ts";
 
 export interface RelayedReplyOptions {
-  plan: Plan;
-  receiver: Receiver;
-  connection: Connection;
-  /** Called when content goes to the client and the reply has not failed; possibly more than once. */
+  plan: RelayPlan;
+  receiver: ReplyReceiver;
+  connection: UpstreamConnection;
+  /** Called each time content goes to the client, unless the reply has failed. */
   onContent: (() => void) | undefined;
 }
 
-/** Seconds without output after which the client receives a keep-alive. */
+/** After this many seconds without output the client receives a keep-alive. */
 const keepAliveSeconds = 15;
 
-/** Of one reply. */
+/** Maximum size of one reply, as the upstream sends it. */
 const maxBytes = 128 * 1024 * 1024;
 /**
- * Of comments, empty events and empty deltas in a row. Servers send them while a model reasons without showing it, some for
- * every token: 32 MB are 100,000 empty deltas.
+ * Maximum total size of consecutive comments, empty events and empty deltas. Servers send them while a model's reasoning is
+ * hidden, some for every token: 32 MB is about 100,000 empty deltas.
  */
 const maxBytesWithoutContent = 32 * 1024 * 1024;
 const maxSecondsWithoutContent = 3600;
 
 /** Relays a reply to the client: one push and one write for each network read, without an await between them. */
-export class RelayedReply implements ReplyReader {
+export class RelayedReply implements UpstreamReplyReader {
   readonly #options: RelayedReplyOptions;
-  readonly #reply: UpstreamReply<Output>;
-  readonly #out: Output[] = [];
+  readonly #reply: UpstreamReply<ClientEvent>;
+  readonly #out: ClientEvent[] = [];
   #size = 0;
-  #quiet = 0;
-  /** `progress` of the reply at its latest content. */
-  #progress = 0;
+  #secondsSinceOutput = 0;
+  /** Value of `UpstreamReply.progress` when the latest content arrived. */
+  #lastProgress = 0;
   #bytesWithoutContent = 0;
   #secondsWithoutContent = 0;
 
   constructor(options: RelayedReplyOptions) {
     this.#options = options;
-    this.#reply = options.plan.reply();
+    this.#reply = options.plan.createReply();
   }
 
   push(bytes: Buffer): void {
@@ -53,35 +53,35 @@ export class RelayedReply implements ReplyReader {
       if (this.#size > maxBytes)
         throw new WireError(
           "reply_too_large",
-          `the upstream's reply has more than ${maxBytes} bytes, which is the limit`,
+          `the upstream's reply is larger than the limit of ${maxBytes} bytes`,
         );
       this.#reply.push(bytes, this.#out);
-      this.#countContent(bytes.length);
-      this.#pass();
+      this.#trackContent(bytes.length);
+      this.#flush();
     } catch (error) {
       this.#failAtLimit(error);
     }
   }
 
-  end(how: StreamEnd): void {
+  end(endReason: StreamEndReason): void {
     const { connection } = this.#options;
     try {
-      this.#reply.end(how, this.#out);
-      if (this.#reply.begun || this.#reply.refusal !== undefined) this.#pass();
+      this.#reply.end(endReason, this.#out);
+      if (this.#reply.hasBegun || this.#reply.rejection !== undefined) this.#flush();
     } catch (error) {
       return this.#failAtLimit(error);
     }
-    // No effect if `#pass` has finished the request.
+    // No effect if `#flush` has finished the request.
     connection.finish({
-      is: "unreachable",
-      timedOut: how === "idle_timeout",
-      cause: "the reply ended before it began",
+      type: "unreachable",
+      timedOut: endReason === "idle_timeout",
+      cause: "the reply was empty",
       connected: true,
-      answered: true,
+      endedWithoutReply: true,
     });
   }
 
-  beat(): void {
+  onTick(): void {
     this.#secondsWithoutContent += 1;
     if (this.#secondsWithoutContent > maxSecondsWithoutContent)
       return this.#fail({
@@ -89,21 +89,21 @@ export class RelayedReply implements ReplyReader {
         message: `the upstream sent no content for ${maxSecondsWithoutContent / 60} minutes, only keep-alives`,
       });
     const { receiver } = this.#options;
-    if (!receiver.streams) return;
-    this.#quiet += 1;
-    if (this.#quiet < keepAliveSeconds) return;
-    this.#quiet = 0;
-    if (this.#reply.begun) this.#reply.keepAlive(this.#out);
+    if (!receiver.isStreaming) return;
+    this.#secondsSinceOutput += 1;
+    if (this.#secondsSinceOutput < keepAliveSeconds) return;
+    this.#secondsSinceOutput = 0;
+    if (this.#reply.hasBegun) this.#reply.keepAlive(this.#out);
     else this.#reply.begin(this.#out);
     receiver.keepAlive();
     receiver.send(this.#out, undefined);
     this.#out.length = 0;
   }
 
-  #countContent(length: number): void {
+  #trackContent(length: number): void {
     const { progress } = this.#reply;
-    if (progress !== this.#progress) {
-      this.#progress = progress;
+    if (progress !== this.#lastProgress) {
+      this.#lastProgress = progress;
       this.#bytesWithoutContent = 0;
       this.#secondsWithoutContent = 0;
       return;
@@ -112,36 +112,37 @@ export class RelayedReply implements ReplyReader {
     if (this.#bytesWithoutContent > maxBytesWithoutContent)
       throw new WireError(
         "reply_too_large",
-        `the upstream sent more than ${maxBytesWithoutContent} bytes without any content, which is the limit`,
+        `the upstream sent more than ${maxBytesWithoutContent} bytes without any content`,
       );
   }
 
   /** Forwards the events in `#out`. `abort` closes the connection of an upstream that is still sending. */
-  #pass(abort?: "abort"): void {
+  #flush(abort?: "abort"): void {
     const reply = this.#reply;
     const { receiver, connection } = this.#options;
-    if (reply.refusal !== undefined) return connection.finish(refusedBy(reply.refusal));
+    if (reply.rejection !== undefined) return connection.finish(toRejectedOutcome(reply.rejection));
     const { failure } = reply;
     if (failure !== undefined && !receiver.hasSent)
-      return connection.finish({ is: "failed", failure });
-    // Opening events are no content: an error may follow them.
+      return connection.finish({ type: "failed", failure });
+    // Opening events are not content: an error may follow them.
     if (this.#out.length > 0 && failure === undefined && (reply.progress > 0 || reply.ended))
       this.#options.onContent?.();
     if (reply.ended) {
-      receiver.end(this.#out, reply.bytes, failure);
-      return connection.finish({ is: "answered", usage: reply.usage, failure }, abort);
+      receiver.end(this.#out, reply.passthroughBytes, failure);
+      return connection.finish({ type: "answered", usage: reply.usage, failure }, abort);
     }
     if (this.#out.length > 0) {
-      this.#quiet = 0;
-      const isReady = receiver.send(this.#out, reply.bytes);
+      this.#secondsSinceOutput = 0;
+      const isReady = receiver.send(this.#out, reply.passthroughBytes);
+      // `pop` keeps the storage of the array, which V8 releases at length 0: 25 instead of 100 ns per event.
       if (this.#out.length === 1) this.#out.pop();
       else this.#out.length = 0;
-      if (!isReady) connection.pause((go) => receiver.whenReady(go));
+      if (!isReady) connection.pause((resume) => receiver.whenReady(resume));
     }
     if (reply.awaitsEnd) connection.awaitEnd();
   }
 
-  /** A WireError is a limit that the upstream exceeded; anything else is an internal error. */
+  /** A WireError means that the upstream exceeded a limit; anything else is an internal error. */
   #failAtLimit(error: unknown): void {
     if (!(error instanceof WireError)) throw error;
     this.#fail({ code: "reply_too_large", message: error.message });
@@ -150,6 +151,6 @@ export class RelayedReply implements ReplyReader {
   /** Ends the reply without waiting for the upstream. */
   #fail(failure: UpstreamFailure): void {
     this.#reply.fail(failure, this.#out);
-    this.#pass("abort");
+    this.#flush("abort");
   }
 }

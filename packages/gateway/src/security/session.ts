@@ -1,44 +1,44 @@
 import { createHmac } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
 
-const longestSeconds = 30 * 24 * 60 * 60;
+const maxAgeSeconds = 30 * 24 * 60 * 60;
 
 /**
- * What a browser holds instead of a token that was typed once. It follows from the token alone: a restart does not end
- * it, another token does, and nobody reads the token from it.
+ * Returns the cookie value that replaces a token in the browser. It is derived from the token alone, so it stays valid
+ * after a restart, becomes invalid with the token, and does not reveal the token.
  */
-export function sessionValue(token: string): string {
+export function deriveSessionValue(token: string): string {
   return createHmac("sha256", token).update("deltawire session 1").digest("base64url");
 }
 
-/** The header that gives a browser its session. */
-export function sessionCookie(token: string, headers: IncomingHttpHeaders): string {
-  return cookie(sessionValue(token), longestSeconds, headers);
+/** Returns the Set-Cookie header that starts a session. */
+export function createSessionCookie(token: string, headers: IncomingHttpHeaders): string {
+  return formatCookie(deriveSessionValue(token), maxAgeSeconds, headers);
 }
 
-/** The header that takes it away. */
-export function endedSessionCookie(headers: IncomingHttpHeaders): string {
-  return cookie("", 0, headers);
+/** Returns the Set-Cookie header that ends a session. */
+export function createExpiredSessionCookie(headers: IncomingHttpHeaders): string {
+  return formatCookie("", 0, headers);
 }
 
-/** All that a request brings under our name: a browser sends several where paths or domains differ. */
-export function sessionsIn(headers: IncomingHttpHeaders): string[] {
-  const ownName = cookieName(headers);
+/** Returns all values of the session cookie: a browser sends several if paths or domains differ. */
+export function parseSessionCookies(headers: IncomingHttpHeaders): string[] {
+  const ownName = getCookieName(headers);
   return (headers.cookie ?? "").split(";").flatMap((pair) => {
     const [name, ...value] = pair.trim().split("=");
     return name === ownName ? [value.join("=")] : [];
   });
 }
 
-/** Cookies are of a host, whatever the port: two gateways on one machine must not sign each other's pages out. */
-function cookieName({ host = "" }: IncomingHttpHeaders): string {
+/** The name contains the port: all ports of a host share cookies, and two gateways on one host must not sign each other out. */
+function getCookieName({ host = "" }: IncomingHttpHeaders): string {
   const [, port] = /:(\d+)$/.exec(host) ?? [];
   return port === undefined ? "deltawire_session" : `deltawire_session_${port}`;
 }
 
-function cookie(value: string, maxAge: number, headers: IncomingHttpHeaders): string {
+function formatCookie(value: string, maxAge: number, headers: IncomingHttpHeaders): string {
   const parts = [
-    `${cookieName(headers)}=${value}`,
+    `${getCookieName(headers)}=${value}`,
     "Path=/",
     "HttpOnly",
     "SameSite=Strict",
@@ -47,8 +47,8 @@ function cookie(value: string, maxAge: number, headers: IncomingHttpHeaders): st
   return [...parts, ...(isHttps(headers) ? ["Secure"] : [])].join("; ");
 }
 
-/** True if the client uses HTTPS, as a proxy before the gateway says: the gateway itself has no certificate. */
+/** True if a proxy in front of the gateway reports that the client uses HTTPS. The gateway itself only serves HTTP. */
 export function isHttps(headers: IncomingHttpHeaders): boolean {
-  const [outermost = ""] = String(headers["x-forwarded-proto"] ?? "").split(",");
-  return outermost.trim().toLowerCase() === "https";
+  const [clientProtocol = ""] = String(headers["x-forwarded-proto"] ?? "").split(",");
+  return clientProtocol.trim().toLowerCase() === "https";
 }

@@ -13,33 +13,33 @@ import {
   type Tool,
   type ToolGroup,
 } from "@deltawire/agent";
-import { didYouMean, quoted } from "@deltawire/tasks";
+import { didYouMean, quoteExcerpt } from "@deltawire/tasks";
 import type { AgentConfig, Config, McpConfig, ToolPolicies } from "../config/config.ts";
-import { knownModel } from "../config/known-models.ts";
-import { noSuchGroup } from "./usable-groups.ts";
+import { lookupKnownModel } from "../config/known-models.ts";
+import { describeUnknownToolGroup } from "./usable-tool-groups.ts";
 
 export interface ConfiguredAgentsOptions {
   config: Config;
-  /** Agents from code; the configuration names them too. */
-  builtIn: readonly Agent[];
-  /** The gateway's own files, which no agent reads or writes by its tools for files. */
-  ownFiles: readonly ProtectedPath[];
+  /** Agents that are defined in code. The configuration lists them, too. */
+  builtInAgents: readonly Agent[];
+  /** The gateway's own files. File tools of agents cannot access them. */
+  protectedPaths: readonly ProtectedPath[];
   warn: (message: string) => void;
 }
 
-/** The agents of `deltawire.toml`, with their tools. Groups are made when the first agent needs them, and shared. */
+/** The agents of `deltawire.toml`, with their tools. Tool groups are created when an agent first needs them, and shared. */
 export class ConfiguredAgents {
   readonly #config: Config;
-  readonly #builtIn: ReadonlyMap<string, Agent>;
-  readonly #ownFiles: readonly ProtectedPath[];
+  readonly #builtInAgents: ReadonlyMap<string, Agent>;
+  readonly #protectedPaths: readonly ProtectedPath[];
   readonly #warn: (message: string) => void;
   readonly #groups = new Map<string, Promise<ToolGroup>>();
-  readonly #closing = new AbortController();
+  readonly #closeController = new AbortController();
 
-  constructor({ config, builtIn, ownFiles, warn }: ConfiguredAgentsOptions) {
+  constructor({ config, builtInAgents, protectedPaths, warn }: ConfiguredAgentsOptions) {
     this.#config = config;
-    this.#builtIn = new Map(builtIn.map((agent) => [agent.name, agent]));
-    this.#ownFiles = ownFiles;
+    this.#builtInAgents = new Map(builtInAgents.map((agent) => [agent.name, agent]));
+    this.#protectedPaths = protectedPaths;
     this.#warn = warn;
   }
 
@@ -52,206 +52,224 @@ export class ConfiguredAgents {
   }
 
   /**
-   * The agent that a task asks for, or one that is made for it of a model and groups. A task that has begun had the tools
-   * of a server that cannot be reached for now, and may be in the middle of a call: it waits for them a while.
+   * Returns the agent of a task, or one created from the task's model and tool groups. Throws a ToolsUnavailableError if
+   * the task is recovered and an MCP server has been unreachable for only a short time: the task may be in the middle of a call.
    */
-  async agentFor(request: AgentRequest, { recovered }: { recovered: boolean }): Promise<Agent> {
-    const agent = await this.#agentOf(request);
-    if (recovered) for (const tool of toolsOf(agent)) checkReached(tool);
+  async resolveAgent(
+    request: AgentRequest,
+    { recovered: isRecovered }: { recovered: boolean },
+  ): Promise<Agent> {
+    const agent = await this.#buildAgent(request);
+    if (isRecovered) for (const tool of listTools(agent)) assertReachable(tool);
     return agent;
   }
 
-  async #agentOf({ agent, model, tool_groups = [] }: AgentRequest): Promise<Agent> {
-    const more = await this.#groupsOf(tool_groups.filter((group) => group !== "agents"));
-    const helpers = tool_groups.includes("agents") ? await this.#allBut(agent) : [];
+  async #buildAgent({ agent, model, tool_groups = [] }: AgentRequest): Promise<Agent> {
+    const extraTools = await this.#getGroups(tool_groups.filter((group) => group !== "agents"));
+    const helpers = tool_groups.includes("agents") ? await this.#findOtherAgents(agent) : [];
     if (agent === undefined) {
       const name = model ?? "";
       return defineAgent({
         name: "assistant",
         instructions: "",
         model: name,
-        tools: more,
+        tools: extraTools,
         agents: helpers,
-        contextWindow: this.#windowOf(name),
+        contextWindow: this.#getContextWindow(name),
       });
     }
-    const found = await this.#named(agent);
+    const namedAgent = await this.#findAgent(agent);
     return {
-      ...found,
-      tools: withoutDoubles([...found.tools, ...more]),
-      agents: withoutDoubles([...helpers, ...found.agents]),
+      ...namedAgent,
+      tools: dedupeByName([...namedAgent.tools, ...extraTools]),
+      agents: dedupeByName([...helpers, ...namedAgent.agents]),
     };
   }
 
-  async #named(name: string): Promise<Agent> {
-    return this.#builtIn.get(name) ?? (await this.#configured(name));
+  async #findAgent(name: string): Promise<Agent> {
+    return this.#builtInAgents.get(name) ?? (await this.#buildConfiguredAgent(name));
   }
 
-  async #allBut(asking: string | undefined): Promise<Agent[]> {
-    const others = this.names.filter((name) => name !== asking);
-    return Promise.all(others.map((name) => this.#named(name)));
+  async #findOtherAgents(excludedName: string | undefined): Promise<Agent[]> {
+    const otherNames = this.names.filter((name) => name !== excludedName);
+    return Promise.all(otherNames.map((name) => this.#findAgent(name)));
   }
 
   async close(): Promise<void> {
-    this.#closing.abort();
-    const made = await Promise.allSettled(this.#groups.values());
-    const groups = made.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []));
+    this.#closeController.abort();
+    const results = await Promise.allSettled(this.#groups.values());
+    const groups = results.flatMap((result) =>
+      result.status === "fulfilled" ? [result.value] : [],
+    );
     await Promise.allSettled(groups.map(async (group) => group.close?.()));
   }
 
-  /** An agent with all whom it may ask, who may ask it in turn. */
-  async #configured(name: string): Promise<Agent> {
-    const made = new Map<string, { agents: Agent[] } & Agent>();
-    const waiting = [this.#configOf(name)];
-    for (let config = waiting.pop(); config !== undefined; config = waiting.pop()) {
-      if (made.has(config.name)) continue;
-      made.set(config.name, { ...(await this.#made(config)), agents: [] });
-      waiting.push(...config.agents.map((each) => this.#configOf(each)));
+  /** Builds an agent with all agents that it can reach, which may refer to each other in cycles. */
+  async #buildConfiguredAgent(name: string): Promise<Agent> {
+    const createdAgents = new Map<string, { agents: Agent[] } & Agent>();
+    const queue = [this.#getConfig(name)];
+    for (let config = queue.pop(); config !== undefined; config = queue.pop()) {
+      if (createdAgents.has(config.name)) continue;
+      createdAgents.set(config.name, {
+        ...(await this.#defineConfiguredAgent(config)),
+        agents: [],
+      });
+      queue.push(...config.agents.map((helperName) => this.#getConfig(helperName)));
     }
-    for (const one of made.values())
-      for (const other of this.#configOf(one.name).agents) {
-        const helper = made.get(other);
-        if (helper !== undefined) one.agents.push(helper);
+    for (const agent of createdAgents.values())
+      for (const helperName of this.#getConfig(agent.name).agents) {
+        const helper = createdAgents.get(helperName);
+        if (helper !== undefined) agent.agents.push(helper);
       }
-    const found = made.get(name);
-    if (found === undefined) throw this.#unknown(name);
-    return found;
+    const rootAgent = createdAgents.get(name);
+    if (rootAgent === undefined) throw this.#createUnknownAgentError(name);
+    return rootAgent;
   }
 
-  async #made(config: AgentConfig): Promise<Agent> {
+  async #defineConfiguredAgent(config: AgentConfig): Promise<Agent> {
     const { toolGroups, agents: _agents, contextWindow, ...rest } = config;
-    const tools = await this.#groupsOf(toolGroups.filter((group) => group !== "agents"));
-    const { approval: call = "auto", results: result = "never" } = this.#config.tools.agents;
+    const tools = await this.#getGroups(toolGroups.filter((group) => group !== "agents"));
+    const { approval: call = "auto", resultApproval: result = "never" } = this.#config.tools.agents;
     return defineAgent({
       ...rest,
       tools,
       helpApproval: { call, result },
-      contextWindow: contextWindow ?? this.#windowOf(config.model),
+      contextWindow: contextWindow ?? this.#getContextWindow(config.model),
     });
   }
 
-  #configOf(name: string): AgentConfig {
+  #getConfig(name: string): AgentConfig {
     const config = this.#config.agents.get(name);
-    if (config === undefined) throw this.#unknown(name);
+    if (config === undefined) throw this.#createUnknownAgentError(name);
     return config;
   }
 
-  #unknown(name: string): RuntimeError {
+  #createUnknownAgentError(name: string): RuntimeError {
     const hint = didYouMean(name, this.names);
-    const all =
-      this.names.length === 0 ? "none is configured" : `there are ${this.names.join(", ")}`;
+    const available =
+      this.names.length === 0 ? "none are configured" : `available: ${this.names.join(", ")}`;
     return new RuntimeError(
-      "unknown_agent",
-      `there is no agent ${quoted(name)}${hint === "" ? `; ${all}` : `:${hint}`}`,
+      "agent_not_found",
+      `unknown agent ${quoteExcerpt(name)}${hint === "" ? `; ${available}` : hint}`,
     );
   }
 
-  #windowOf(model: string): number {
-    return this.#config.models.get(model)?.contextWindow ?? knownModel(model).contextWindow;
+  #getContextWindow(model: string): number {
+    return this.#config.models.get(model)?.contextWindow ?? lookupKnownModel(model).contextWindow;
   }
 
-  async #groupsOf(names: readonly string[]): Promise<ToolGroup[]> {
-    return Promise.all(names.map((name) => this.#group(name)));
+  async #getGroups(names: readonly string[]): Promise<ToolGroup[]> {
+    return Promise.all(names.map((name) => this.#getGroup(name)));
   }
 
-  #group(name: string): Promise<ToolGroup> {
-    const known = this.#groups.get(name);
-    if (known !== undefined) return known;
-    const made = this.#makeGroup(name);
-    this.#groups.set(name, made);
-    // What could not be made is tried again by the next who asks for it.
-    made.catch(() => this.#groups.delete(name));
-    return made;
+  #getGroup(name: string): Promise<ToolGroup> {
+    const existing = this.#groups.get(name);
+    if (existing !== undefined) return existing;
+    const creation = this.#createGroup(name);
+    this.#groups.set(name, creation);
+    // After a failure the next request creates the group again.
+    creation.catch(() => this.#groups.delete(name));
+    return creation;
   }
 
-  async #makeGroup(name: string): Promise<ToolGroup> {
+  async #createGroup(name: string): Promise<ToolGroup> {
     const { tools, mcp } = this.#config;
     const server = mcp.get(name);
-    if (server !== undefined) return this.#connected(server);
+    if (server !== undefined) return this.#connectServer(server);
     switch (name) {
       case "files":
-        if (tools.files === undefined) throw this.#noGroup(name);
-        // Reading is never asked about.
-        return withPolicies(filesGroup({ ...defined(tools.files), exclude: this.#ownFiles }), {
-          ...tools.files,
-          approval: undefined,
-        });
+        if (tools.files === undefined) throw this.#createUnknownGroupError(name);
+        // Reading never needs an approval.
+        return withPolicies(
+          filesGroup({ ...omitUndefined(tools.files), exclude: this.#protectedPaths }),
+          {
+            ...tools.files,
+            approval: undefined,
+          },
+        );
       case "shell": {
-        if (tools.shell === undefined) throw this.#noGroup(name);
+        if (tools.shell === undefined) throw this.#createUnknownGroupError(name);
         const { env, ...shell } = tools.shell;
         return withPolicies(
-          shellGroup({ ...shell, environment: env, exclude: this.#ownFiles }),
+          shellGroup({ ...shell, environment: env, exclude: this.#protectedPaths }),
           shell,
         );
       }
       case "web":
-        return withPolicies(webGroup(defined(tools.web)), tools.web);
+        return withPolicies(webGroup(omitUndefined(tools.web)), tools.web);
       case "time":
         return withPolicies(timeGroup(), tools.time);
       default:
-        throw this.#noGroup(name);
+        throw this.#createUnknownGroupError(name);
     }
   }
 
-  #noGroup(name: string): RuntimeError {
-    return new RuntimeError("unknown_tool_group", noSuchGroup(name, this.#config));
+  #createUnknownGroupError(name: string): RuntimeError {
+    return new RuntimeError("unknown_tool_group", describeUnknownToolGroup(name, this.#config));
   }
 
-  async #connected(server: McpConfig): Promise<ToolGroup> {
-    const { name, transport, timeoutMs, tools, secrets, approval, results, unmask } = server;
-    const { kind: _kind, ...place } = transport;
+  async #connectServer(server: McpConfig): Promise<ToolGroup> {
+    const { name, transport, timeoutMs, tools, secrets, approval, resultApproval, unmask } = server;
+    const { kind: _kind, ...transportOptions } = transport;
     return connectMcp({
       name,
-      ...defined(place),
+      ...omitUndefined(transportOptions),
       timeoutMs,
       secrets,
       ...(tools === undefined ? {} : { tools }),
       approval: {
         ...(approval === undefined ? {} : { call: approval }),
-        ...(results === undefined ? {} : { result: results }),
+        ...(resultApproval === undefined ? {} : { result: resultApproval }),
       },
       ...(unmask ? {} : { unmask }),
       onWarning: this.#warn,
-      signal: this.#closing.signal,
+      signal: this.#closeController.signal,
     });
   }
 }
 
-/** How long a task that has begun waits for a server of its tools; then it goes on without them. */
-const longestMissingMs = 3 * 60_000;
+/** How long a recovered task waits for an unreachable MCP server before it continues without the server's tools. */
+const maxUnreachableMs = 3 * 60_000;
 
-/** The tools of a task are not there yet. No RuntimeError, which would say that they never will be. */
-export class ToolsMissing extends Error {
+/** Thrown if the tools of a task are not available yet. Not a RuntimeError, which would mean that they never will be. */
+export class ToolsUnavailableError extends Error {
   readonly code = "tools_missing";
 }
 
-/** Of an agent and of all whom it may ask, who may ask it in turn. */
-function toolsOf(agent: Agent): (Tool | ToolGroup)[] {
+/** Returns the tools of an agent and of all agents that it can reach. */
+function listTools(agent: Agent): (Tool | ToolGroup)[] {
   const agents = new Set([agent]);
-  for (const one of agents) for (const other of one.agents) agents.add(other);
+  // The outer loop also visits the agents that are added meanwhile.
+  for (const { agents: helpers } of agents) for (const helper of helpers) agents.add(helper);
   return [...agents].flatMap(({ tools }) => tools);
 }
 
-function checkReached(group: Tool | ToolGroup): void {
-  if (!("missingForMs" in group) || !("tools" in group)) return;
-  const { missingForMs } = group as McpToolGroup;
-  if (missingForMs === undefined || missingForMs > longestMissingMs) return;
-  // To look for its tools is to ask the server again.
+function assertReachable(group: Tool | ToolGroup): void {
+  if (!("unreachableForMs" in group) || !("tools" in group)) return;
+  const { unreachableForMs } = group as McpToolGroup;
+  if (unreachableForMs === undefined || unreachableForMs > maxUnreachableMs) return;
+  // Reading `tools` starts another attempt to reach the server.
   if (group.tools.length === 0)
-    throw new ToolsMissing(`the MCP server "${group.name}" cannot be reached yet`);
+    throw new ToolsUnavailableError(`the MCP server "${group.name}" cannot be reached yet`);
 }
 
-/** A setting that is not there is left out, as optional fields want it. */
-function defined<T extends object>(value: T): { [K in keyof T]: Exclude<T[K], undefined> } {
-  const entries = Object.entries(value).filter(([, one]) => one !== undefined);
+/** Returns a copy without undefined properties, as `exactOptionalPropertyTypes` requires. */
+function omitUndefined<T extends object>(value: T): { [K in keyof T]: Exclude<T[K], undefined> } {
+  const entries = Object.entries(value).filter(([, property]) => property !== undefined);
   return Object.fromEntries(entries) as { [K in keyof T]: Exclude<T[K], undefined> };
 }
 
-function withPolicies(group: ToolGroup, { approval, results, unmask }: ToolPolicies): ToolGroup {
-  if (approval === undefined && results === undefined && unmask) return group;
+function withPolicies(
+  group: ToolGroup,
+  { approval, resultApproval, unmask }: ToolPolicies,
+): ToolGroup {
+  if (approval === undefined && resultApproval === undefined && unmask) return group;
   const tools = group.tools.map((tool): Tool => ({
     ...tool,
-    approval: { call: approval ?? tool.approval.call, result: results ?? tool.approval.result },
+    approval: {
+      call: approval ?? tool.approval.call,
+      result: resultApproval ?? tool.approval.result,
+    },
     ...(unmask ? {} : { unmask }),
   }));
   return {
@@ -261,6 +279,6 @@ function withPolicies(group: ToolGroup, { approval, results, unmask }: ToolPolic
   };
 }
 
-function withoutDoubles<T extends { readonly name: string }>(all: readonly T[]): T[] {
-  return [...new Map(all.map((one) => [one.name, one])).values()];
+function dedupeByName<T extends { readonly name: string }>(items: readonly T[]): T[] {
+  return [...new Map(items.map((item) => [item.name, item])).values()];
 }

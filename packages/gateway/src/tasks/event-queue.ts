@@ -2,84 +2,84 @@ import type { JsonObject } from "@deltawire/wire";
 
 type Batch = readonly JsonObject[];
 
-type State = { is: "open" } | { is: "ended" } | { is: "failed"; error: Error };
+type State = { status: "open" } | { status: "ended" } | { status: "failed"; error: Error };
 
-/** Events for one who takes them when ready, and who may leave at any time. */
+/** A queue of events for a single consumer, which may stop at any time. */
 export class EventQueue implements AsyncIterator<Batch, undefined> {
-  readonly #outer: AbortSignal;
-  readonly #stop = new AbortController();
-  #state: State = { is: "open" };
-  #queued: JsonObject[] = [];
+  readonly #externalSignal: AbortSignal;
+  readonly #abortController = new AbortController();
+  #state: State = { status: "open" };
+  #queuedEvents: JsonObject[] = [];
   #wake: (() => void) | undefined;
-  #taken: (() => void) | undefined;
-  readonly #leave = (): void => {
-    this.#queued = [];
-    this.#close({ is: "ended" });
-    this.#stop.abort();
+  #onDrained: (() => void) | undefined;
+  readonly #cancel = (): void => {
+    this.#queuedEvents = [];
+    this.#close({ status: "ended" });
+    this.#abortController.abort();
   };
 
   constructor(signal: AbortSignal) {
-    this.#outer = signal;
-    if (signal.aborted) this.#leave();
-    else signal.addEventListener("abort", this.#leave, { once: true });
+    this.#externalSignal = signal;
+    if (signal.aborted) this.#cancel();
+    else signal.addEventListener("abort", this.#cancel, { once: true });
   }
 
-  /** Aborted when nobody takes events any more. */
+  /** Aborted when the consumer has stopped. */
   get signal(): AbortSignal {
-    return this.#stop.signal;
+    return this.#abortController.signal;
   }
 
-  /** How many wait to be taken. */
+  /** Number of queued events. */
   get length(): number {
-    return this.#queued.length;
+    return this.#queuedEvents.length;
   }
 
   push(events: Batch): void {
-    if (this.#state.is !== "open" || events.length === 0) return;
-    for (const event of events) this.#queued.push(event);
+    if (this.#state.status !== "open" || events.length === 0) return;
+    for (const event of events) this.#queuedEvents.push(event);
     this.#wake?.();
   }
 
-  /** Goes on as soon as none waits any more; never if whoever took them has left. */
-  whenTaken(go: () => void): void {
-    if (this.#queued.length === 0) go();
-    else this.#taken = go;
+  /** Calls `resume` when the queue is empty; never if the consumer has stopped. */
+  whenDrained(resume: () => void): void {
+    if (this.#queuedEvents.length === 0) resume();
+    else this.#onDrained = resume;
   }
 
   end(): void {
-    this.#close({ is: "ended" });
+    this.#close({ status: "ended" });
   }
 
   fail(error: Error): void {
-    this.#close({ is: "failed", error });
+    this.#close({ status: "failed", error });
   }
 
   async next(): Promise<IteratorResult<Batch, undefined>> {
-    while (this.#state.is === "open" && this.#queued.length === 0)
+    while (this.#state.status === "open" && this.#queuedEvents.length === 0)
       await new Promise<void>((resolve) => (this.#wake = resolve));
-    if (this.#queued.length > 0) {
-      const value = this.#queued;
-      this.#queued = [];
-      const go = this.#taken;
-      this.#taken = undefined;
-      go?.();
+    if (this.#queuedEvents.length > 0) {
+      const value = this.#queuedEvents;
+      this.#queuedEvents = [];
+      const resume = this.#onDrained;
+      this.#onDrained = undefined;
+      resume?.();
       return { done: false, value };
     }
     const state = this.#state;
-    this.#state = { is: "ended" };
-    if (state.is === "failed") throw state.error;
+    this.#state = { status: "ended" };
+    if (state.status === "failed") throw state.error;
     return { done: true, value: undefined };
   }
 
   return(): Promise<IteratorResult<Batch, undefined>> {
-    this.#leave();
+    this.#cancel();
     return Promise.resolve({ done: true, value: undefined });
   }
 
   #close(state: State): void {
-    if (this.#state.is !== "open") return;
+    if (this.#state.status !== "open") return;
     this.#state = state;
-    this.#outer.removeEventListener("abort", this.#leave);
+    this.#externalSignal.removeEventListener("abort", this.#cancel);
     this.#wake?.();
   }
 }

@@ -1,37 +1,37 @@
-import { checkOptions } from "@deltawire/agent";
+import { validateModelOptions } from "@deltawire/agent";
 import {
   issuePath,
-  limits,
-  list,
+  limitsSchema,
+  readonlyArray,
   maxMessageCharacters,
-  modelOptions,
-  object,
+  modelOptionsSchema,
+  strictObject,
   optionalFields,
   resourceName,
-  taskInput,
+  taskInputSchema,
 } from "@deltawire/tasks/chats";
 import * as v from "valibot";
 
-/** The body of `POST /api/tasks`. What else a task may be asked is said by chats and by the protocols of others only. */
-export const taskRequest = v.pipe(
-  object(
+/** The body of `POST /api/tasks`. The other fields of a task request are set only by chats and translated protocols. */
+export const taskRequestSchema = v.pipe(
+  strictObject(
     {
       ...optionalFields({
         agent: v.pipe(resourceName, v.description("The name of an agent.")),
-        model: v.pipe(resourceName, v.description("A name of GET /v1/models.")),
+        model: v.pipe(resourceName, v.description("A model name from GET /v1/models.")),
       }),
-      input: taskInput,
+      input: taskInputSchema,
       ...optionalFields({
         instructions: v.pipe(v.string(), v.maxLength(maxMessageCharacters)),
-        tool_groups: list(
+        tool_groups: readonlyArray(
           v.pipe(v.string(), v.nonEmpty("must be the name of a tool group"), v.maxLength(300)),
         ),
         session_id: resourceName,
-        limits: object(limits.entries, { nullIsAbsent: true }),
+        limits: strictObject(limitsSchema.entries, { nullIsAbsent: true }),
         options: v.pipe(
-          modelOptions,
+          modelOptionsSchema,
           v.rawCheck(({ dataset: { typed, value: input }, addIssue }) => {
-            const [problem] = typed ? checkOptions(input) : [];
+            const [problem] = typed ? validateModelOptions(input) : [];
             if (problem === undefined) return;
             const [, key = "", message = problem] = /^([\w.[\]-]+): ([^]*)$/.exec(problem) ?? [];
             addIssue({
@@ -40,7 +40,7 @@ export const taskRequest = v.pipe(
             });
           }),
         ),
-        include: list(v.literal("content")),
+        include: readonlyArray(v.literal("content")),
       }),
     },
     { nullIsAbsent: true },
@@ -52,7 +52,7 @@ export const taskRequest = v.pipe(
     addIssue(
       input.agent === undefined
         ? { message: "is missing; name an agent or a model", path: issuePath(input, "agent") }
-        : { message: "expected one of agent and model, not both", path: issuePath(input, "model") },
+        : { message: "expected either agent or model, not both", path: issuePath(input, "model") },
     );
   }),
   v.metadata({ oneOf: [{ required: ["agent"] }, { required: ["model"] }] }),

@@ -1,7 +1,7 @@
 import type { Runtime } from "@deltawire/agent";
 import type { Store } from "@deltawire/store";
 
-/* What the HTTP side needs of the agent's runtime and of the store. */
+/* The parts of the agent runtime and the store that the HTTP routes use. */
 
 export type TaskRuntime = Pick<
   Runtime,
@@ -18,5 +18,17 @@ export type TaskRuntime = Pick<
 
 export type TaskRecords = Pick<
   Store,
-  "read" | "rootOf" | "get" | "head" | "snapshot" | "saveSnapshot" | "listTasks" | "keyed" | "prune"
+  | "read"
+  | "findRootTask"
+  | "get"
+  | "head"
+  | "snapshot"
+  | "saveSnapshot"
+  | "owns"
+  | "listTasks"
+  | "claimIdempotencyKey"
+  | "findTaskWithLostReply"
+  | "setReplyLost"
+  | "claimJob"
+  | "prune"
 >;

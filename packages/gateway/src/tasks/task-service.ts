@@ -1,232 +1,237 @@
 import { setImmediate } from "node:timers/promises";
-import type { TaskRequest } from "@deltawire/agent";
+import { RuntimeError, type TaskRequest } from "@deltawire/agent";
 import {
   emptyTree,
   hasEnded,
   Reducer,
-  taskView,
+  buildTaskView,
+  statusFromEventType,
   withContent,
+  type LogEntry,
+  type TaskCreation,
   type TaskEvent,
   type TaskState,
-  type TaskStatus,
   type TaskTree,
   type TaskView,
 } from "@deltawire/tasks";
 import type { TaskInputBody } from "@deltawire/tasks/chats";
-import { recoveryOf, type Recovery } from "./follow/recoveries.ts";
-import type { TaskFeed } from "./follow/task-follower.ts";
-import { KeyedRequests } from "./keyed-requests.ts";
+import { findRecovery, type TaskRecovery } from "./streams/find-recovery.ts";
+import type { TaskFeed } from "./streams/task-stream-writer.ts";
+import { IdempotentRequests } from "./idempotent-requests.ts";
 import type { TaskRecords, TaskRuntime } from "./task-runtime.ts";
 
 export interface TaskServiceOptions {
   runtime: TaskRuntime;
   records: TaskRecords;
-  /** What failed behind the back of all clients. */
+  /** Called for failures that are not reported to a client. */
   onFailure: (message: string, cause: unknown) => void;
-  /** A root task begins, waits for a person, goes on or ends. */
-  onStatus?: (rootTaskId: string, state: TaskTree) => void;
-  now?: () => number;
-  /** When what is too old is removed: soon after the start, for a gateway that never runs for an hour, and then each hour. */
-  firstPruneMs?: number;
-  pruneMs?: number;
+  /** Delay before old tasks are first removed; default 10 seconds, because a gateway may never run for an hour. */
+  firstPruneDelayMs?: number;
+  /** Interval at which old tasks are removed; default 1 hour. */
+  pruneIntervalMs?: number;
 }
 
-const rowsAtOnce = 1000;
-const mostRecoveries = 1000;
-const tenSeconds = 10_000;
-const hour = 60 * 60 * 1000;
+export interface StartTaskOptions extends TaskCreation {
+  /** Requests with the same key start one task. */
+  idempotencyKey?: string | undefined;
+}
 
-/** Tasks as clients see them, whether they run in this process, will be taken up again or have ended. */
+const logPageSize = 1000;
+const maxCachedRecoveries = 1000;
+const defaultFirstPruneDelayMs = 10_000;
+const defaultPruneIntervalMs = 60 * 60 * 1000;
+
+/** Tasks as clients see them, whether they run in this process, wait to be resumed or have ended. */
 export class TaskService {
   readonly runtime: TaskRuntime;
   readonly records: TaskRecords;
-  readonly keyed: KeyedRequests;
+  readonly idempotentRequests: IdempotentRequests;
   readonly #onFailure: TaskServiceOptions["onFailure"];
-  readonly #onStatus: TaskServiceOptions["onStatus"];
-  readonly #pruning: NodeJS.Timeout[];
-  readonly #watched = new Map<string, () => void>();
-  /** Reductions under way: several who ask for a task wait for the same. */
-  readonly #reducing = new Map<string, Promise<TaskTree>>();
-  readonly #recoveries = new Map<string, Recovery>();
+  readonly #pruneTimers: NodeJS.Timeout[];
+  /** Running reductions by root task. Concurrent requests for the same task share one. */
+  readonly #reductions = new Map<string, Promise<TaskTree>>();
+  readonly #recoveries = new Map<string, { recovery: TaskRecovery; isFinal: boolean }>();
 
   constructor({ runtime, records, onFailure, ...options }: TaskServiceOptions) {
-    const { now = Date.now, firstPruneMs = tenSeconds, pruneMs = hour } = options;
+    const {
+      firstPruneDelayMs = defaultFirstPruneDelayMs,
+      pruneIntervalMs = defaultPruneIntervalMs,
+    } = options;
     this.runtime = runtime;
     this.records = records;
-    this.keyed = new KeyedRequests(records);
+    this.idempotentRequests = new IdempotentRequests(records);
     this.#onFailure = onFailure;
-    this.#onStatus = options.onStatus;
-    const prune = (): void => {
-      records
-        .prune(now())
-        .catch((error: unknown) => onFailure("old tasks could not be removed", error));
+    const prune = async (): Promise<void> => {
+      try {
+        // Only one of several processes removes old tasks. Claimed for half the interval, because their timers are not in step.
+        if (await records.claimJob("prune", pruneIntervalMs / 2)) await records.prune();
+      } catch (error) {
+        onFailure("could not remove old tasks", error);
+      }
     };
-    this.#pruning = [setTimeout(prune, firstPruneMs).unref(), setInterval(prune, pruneMs).unref()];
+    this.#pruneTimers = [
+      setTimeout(() => void prune(), firstPruneDelayMs).unref(),
+      setInterval(() => void prune(), pruneIntervalMs).unref(),
+    ];
   }
 
-  /** Starts a task, or finds the one that the same request has started before. */
-  async start(request: TaskRequest, key?: string): Promise<{ taskId: string; isNew: boolean }> {
-    if (key === undefined) return { taskId: await this.#started(request), isNew: true };
-    return this.keyed.run(key, request, async (taskId) => {
-      if ((await this.records.rootOf(taskId)) !== undefined) return { taskId, isNew: false };
-      return { taskId: await this.#started(request, taskId), isNew: true };
+  /** Starts a task, or returns the one that an earlier request with the same key has started. */
+  async start(
+    request: TaskRequest,
+    { idempotencyKey, ...creation }: StartTaskOptions = {},
+  ): Promise<{ taskId: string; isNew: boolean }> {
+    if (idempotencyKey === undefined)
+      return { taskId: await this.runtime.start(request, undefined, creation), isNew: true };
+    return this.idempotentRequests.run(idempotencyKey, request, async (taskId) => {
+      if ((await this.records.findRootTask(taskId)) !== undefined) return { taskId, isNew: false };
+      try {
+        return { taskId: await this.runtime.start(request, taskId, creation), isNew: true };
+      } catch (error) {
+        // Another process has received the same request.
+        if (error instanceof RuntimeError && error.code === "id_taken")
+          return { taskId, isNew: false };
+        throw error;
+      }
     });
-  }
-
-  /** Tells a task something, with a key once: whether it was told before is asked of its log, also when it has ended. */
-  async tell(
-    taskId: string,
-    { input, delivery }: TaskInputBody,
-    key?: string,
-  ): Promise<"added" | "added before" | "ended" | "unknown"> {
-    if (key === undefined) return this.runtime.input(taskId, input, delivery);
-    const tellOnce = async (id: string) => {
-      const inputs = (await this.seen(taskId))?.state.inputs ?? [];
-      if (inputs.some(({ item }) => item.id === id)) return "added before";
-      return this.runtime.input(taskId, input, delivery, id);
-    };
-    return this.keyed.run(key, ["input", taskId, input, delivery], tellOnce, "in");
   }
 
   /**
-   * Keeps the state of a root task once it has ended, so that nobody has to add up its log again. Also of one that is yet
-   * to be taken up.
+   * Sends input to a task. Input with a key is sent only once: the log shows whether the task already has it, even after the task
+   * has ended.
    */
-  watch(rootTaskId: string): void {
-    if (this.#watched.has(rootTaskId)) return;
-    let last: TaskStatus | undefined;
-    const stop = this.runtime.subscribe(rootTaskId, (_entries, state) => {
-      const status = state.tasks[rootTaskId]?.status;
-      if (status !== last) this.#onStatus?.(rootTaskId, state);
-      last = status;
-      if (!hasEnded(status)) return;
-      this.#unwatch(rootTaskId);
-      void this.#keep(rootTaskId, state);
+  async addInput(
+    taskId: string,
+    { input, delivery }: TaskInputBody,
+    key?: string,
+  ): Promise<"added" | "already_added" | "ended" | "unknown"> {
+    if (key === undefined) return this.runtime.input(taskId, input, delivery);
+    const addOnce = async (id: string) => {
+      const inputs = (await this.findTask(taskId))?.state.inputs ?? [];
+      if (inputs.some(({ item }) => item.id === id)) return "already_added";
+      return this.runtime.input(taskId, input, delivery, id);
+    };
+    return this.idempotentRequests.run(key, ["input", taskId, input, delivery], addOnce, "in");
+  }
+
+  /** Saves the state of a root task if it has ended, so that its log need not be reduced again. */
+  async saveEnd(rootTaskId: string, state: TaskTree): Promise<void> {
+    if (hasEnded(state.tasks[rootTaskId]?.status)) await this.#saveSnapshot(rootTaskId, state);
+  }
+
+  /** Resolves when the task has ended, or after the timeout. */
+  async waitForEnd(taskId: string, timeoutMs: number): Promise<void> {
+    const rootTaskId = await this.records.findRootTask(taskId);
+    if (rootTaskId === undefined) return;
+    const { promise: endPromise, resolve } = Promise.withResolvers<void>();
+    const timer = setTimeout(resolve, timeoutMs);
+    const unsubscribe = this.runtime.subscribe(rootTaskId, (entries, { status }) => {
+      const isEnd = ({ event }: LogEntry): boolean =>
+        event.task_id === taskId && hasEnded(statusFromEventType(event.type));
+      if (hasEnded(status) || entries.some(isEnd)) resolve();
     });
-    this.#watched.set(rootTaskId, stop);
+    try {
+      // It may have ended before the subscription.
+      const tree = await this.loadTree(rootTaskId);
+      if (!hasEnded(tree.tasks[taskId]?.status)) await endPromise;
+    } finally {
+      clearTimeout(timer);
+      unsubscribe();
+    }
   }
 
-  /** Resolves when a task that runs here has ended, or when that has taken too long. */
-  async ended(taskId: string, longestMs: number): Promise<void> {
-    const rootTaskId = await this.records.rootOf(taskId);
-    const live = rootTaskId === undefined ? undefined : this.runtime.live(rootTaskId);
-    if (rootTaskId === undefined || live === undefined) return;
-    if (hasEnded(live.tasks[taskId]?.status)) return;
-    let stop: (() => void) | undefined;
-    let timer: NodeJS.Timeout | undefined;
-    await new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, longestMs);
-      stop = this.runtime.subscribe(rootTaskId, (_entries, state) => {
-        if (hasEnded(state.tasks[taskId]?.status)) resolve();
-      });
-    });
-    clearTimeout(timer);
-    stop?.();
+  /** Loads the view of a root task or of a sub-agent's task. Returns undefined if the task is unknown. */
+  async loadView(taskId: string): Promise<TaskView | undefined> {
+    return (await this.findTask(taskId))?.view;
   }
 
-  /** Of a root task or a sub-agent's; undefined for one that nobody knows. */
-  async view(taskId: string): Promise<TaskView | undefined> {
-    return (await this.seen(taskId))?.view;
-  }
-
-  /** The same, with the state that it is a view of. */
-  async seen(taskId: string): Promise<{ view: TaskView; state: TaskState } | undefined> {
-    const rootTaskId = await this.records.rootOf(taskId);
+  /** Loads the view of a task, and the state from which it was built. Returns undefined if the task is unknown. */
+  async findTask(taskId: string): Promise<{ view: TaskView; state: TaskState } | undefined> {
+    const rootTaskId = await this.records.findRootTask(taskId);
     if (rootTaskId === undefined) return undefined;
-    const tree = await this.tree(rootTaskId);
+    const tree = await this.loadTree(rootTaskId);
     const state = Object.hasOwn(tree.tasks, taskId) ? tree.tasks[taskId] : undefined;
-    return state && { view: taskView(tree, taskId), state };
+    return state && { view: buildTaskView(tree, taskId), state };
   }
 
-  /** The view with the `content` of messages and results, also where the task was created without it. */
-  async viewWithContent(taskId: string): Promise<TaskView | undefined> {
-    const rootTaskId = await this.records.rootOf(taskId);
+  /** Loads the view with the `content` of messages and results, even if the task was created without it. */
+  async loadViewWithContent(taskId: string): Promise<TaskView | undefined> {
+    const rootTaskId = await this.records.findRootTask(taskId);
     if (rootTaskId === undefined) return undefined;
     const { state, contentOf } = await this.runtime.contents(rootTaskId);
     if (!Object.hasOwn(state.tasks, taskId)) return undefined;
-    return withContent(taskView(state, taskId), contentOf);
+    return withContent(buildTaskView(state, taskId), contentOf);
   }
 
-  /** The state of a root task that is known to be there. */
-  async tree(rootTaskId: string): Promise<TaskTree> {
-    const live = this.runtime.live(rootTaskId);
-    if (live !== undefined) return live;
-    const underWay = this.#reducing.get(rootTaskId);
-    if (underWay !== undefined) return underWay;
-    const reducing = this.#reduced(rootTaskId).finally(() => this.#reducing.delete(rootTaskId));
-    this.#reducing.set(rootTaskId, reducing);
-    return reducing;
+  /** Loads the state of a root task, which must exist. */
+  async loadTree(rootTaskId: string): Promise<TaskTree> {
+    const liveTree = this.runtime.live(rootTaskId);
+    if (liveTree !== undefined) return liveTree;
+    const runningReduction = this.#reductions.get(rootTaskId);
+    if (runningReduction !== undefined) return runningReduction;
+    const reduction = this.#reduceLog(rootTaskId).finally(() =>
+      this.#reductions.delete(rootTaskId),
+    );
+    this.#reductions.set(rootTaskId, reduction);
+    return reduction;
   }
 
-  /** What somebody who follows a root task reads from. */
-  feed(rootTaskId: string): TaskFeed {
+  /** Creates the source of the task's event streams. */
+  createFeed(rootTaskId: string): TaskFeed {
     const { runtime, records } = this;
     return {
       rootTaskId,
       runtime,
       records,
-      tree: () => this.tree(rootTaskId),
-      recovery: () => this.#recovery(rootTaskId),
+      loadTree: () => this.loadTree(rootTaskId),
+      loadRecovery: () => this.#loadRecovery(rootTaskId),
     };
   }
 
   close(): void {
-    for (const timer of this.#pruning) clearTimeout(timer);
-    for (const rootTaskId of this.#watched.keys()) this.#unwatch(rootTaskId);
+    for (const timer of this.#pruneTimers) clearTimeout(timer);
   }
 
-  async #started(request: TaskRequest, id?: string): Promise<string> {
-    const taskId = await this.runtime.start(request, id);
-    this.watch(taskId);
-    // It may have ended before anybody listened; then the first who asks for it adds it up.
-    if (this.runtime.live(taskId) === undefined) this.#unwatch(taskId);
-    return taskId;
-  }
-
-  #unwatch(rootTaskId: string): void {
-    this.#watched.get(rootTaskId)?.();
-    this.#watched.delete(rootTaskId);
-  }
-
-  async #reduced(rootTaskId: string): Promise<TaskTree> {
-    const saved = await this.records.snapshot(rootTaskId);
-    const from = saved === undefined ? emptyTree : (JSON.parse(saved.json) as TaskTree);
-    const reducer = new Reducer(from);
+  async #reduceLog(rootTaskId: string): Promise<TaskTree> {
+    const snapshot = await this.records.snapshot(rootTaskId);
+    const savedTree = snapshot === undefined ? emptyTree : (JSON.parse(snapshot.json) as TaskTree);
+    const reducer = new Reducer(savedTree);
     for (;;) {
-      const rows = await this.records.read(rootTaskId, reducer.head, rowsAtOnce);
+      const rows = await this.records.read(rootTaskId, reducer.head, logPageSize);
       for (const { json } of rows) reducer.apply(JSON.parse(json) as TaskEvent);
-      if (rows.length < rowsAtOnce) break;
-      // Others have their turn between the pages of a long log.
+      if (rows.length < logPageSize) break;
+      // Lets other work run between the pages of a long log.
       await setImmediate();
     }
     const tree = reducer.state;
-    if (tree.head > from.head && hasEnded(tree.tasks[rootTaskId]?.status))
-      await this.#keep(rootTaskId, tree);
+    if (tree.head > savedTree.head && hasEnded(tree.tasks[rootTaskId]?.status))
+      await this.#saveSnapshot(rootTaskId, tree);
     return tree;
   }
 
-  /** Without it a log is added up once more, and nothing is lost. */
-  async #keep(rootTaskId: string, tree: TaskTree): Promise<void> {
+  /** A failure is only reported, because the log can be reduced again. */
+  async #saveSnapshot(rootTaskId: string, tree: TaskTree): Promise<void> {
     try {
       await this.records.saveSnapshot(rootTaskId, tree.head, JSON.stringify(tree));
     } catch (error) {
-      this.#onFailure("the state of a task that has ended could not be kept", error);
+      this.#onFailure("could not save the state of an ended task", error);
     }
   }
 
-  async #recovery(rootTaskId: string): Promise<Recovery> {
-    const live = this.runtime.live(rootTaskId);
-    const known = this.#recoveries.get(rootTaskId);
-    if (known !== undefined && (live?.tasks[rootTaskId]?.epoch ?? known.epoch) === known.epoch)
-      return known;
-    const tree = live ?? (await this.tree(rootTaskId));
-    const found = await recoveryOf(rootTaskId, tree, this.records);
-    // One that waits to be taken up again will be of another epoch then.
-    if (live === undefined && !hasEnded(tree.tasks[rootTaskId]?.status)) return found;
-    this.#recoveries.set(rootTaskId, found);
+  async #loadRecovery(rootTaskId: string): Promise<TaskRecovery> {
+    const liveTree = this.runtime.live(rootTaskId);
+    const cached = this.#recoveries.get(rootTaskId);
+    // A task that another process runs may be resumed at any time, which changes its epoch.
+    const liveEpoch = liveTree?.tasks[rootTaskId]?.epoch;
+    if (cached !== undefined && (cached.isFinal || cached.recovery.epoch === liveEpoch))
+      return cached.recovery;
+    const tree = liveTree ?? (await this.loadTree(rootTaskId));
+    const recovery = await findRecovery(rootTaskId, tree, this.records);
+    const isFinal = hasEnded(tree.tasks[rootTaskId]?.status);
+    if (liveTree === undefined && !isFinal) return recovery;
+    this.#recoveries.set(rootTaskId, { recovery, isFinal });
     const [oldest] = this.#recoveries.keys();
-    if (this.#recoveries.size > mostRecoveries && oldest !== undefined)
+    if (this.#recoveries.size > maxCachedRecoveries && oldest !== undefined)
       this.#recoveries.delete(oldest);
-    return found;
+    return recovery;
   }
 }

@@ -1,42 +1,46 @@
 import { createHash } from "node:crypto";
 
-/** Stands for the gateway's own agents and chats. No client's name contains a blank line. */
-export const ownClient = "\n\n";
+/** The client name of the gateway's agents and chats. Configured client names cannot contain control characters. */
+export const gatewayClientName = "\n\n";
 
-/** A conversation is recognised by this many of its first messages, and by this much of each. */
-const firstMessages = 4;
-const firstParts = 4;
-const firstCharacters = 500;
+/** The hash of a conversation covers its first messages, and of each message the first parts and the start of each text. */
+const hashedMessages = 4;
+const hashedParts = 4;
+const hashedCharacters = 500;
 
 /**
  * The client and the conversation that a request belongs to, for counting failures and retries. One object per request.
- * A client that repeats a request, and the next turn of a conversation of some length, have the same conversation.
+ * A repeated request has the same hash, as have the turns of a conversation after its first messages.
  */
 export class RequestSource {
-  /** The name of the client's token; empty where none is configured. */
-  readonly client: string;
+  /** The name of the client; empty if no tokens are configured. */
+  readonly clientName: string;
   readonly #request: object;
-  #conversation: string | undefined;
+  #conversationHash: string | undefined;
 
-  constructor(client: string, request: object) {
-    this.client = client;
+  constructor(clientName: string, request: object) {
+    this.clientName = clientName;
     this.#request = request;
   }
 
-  /** Only computed when it is asked for: most requests do not fail. */
-  get conversation(): string {
-    return (this.#conversation ??= digest(this.#request));
+  /** Computed on first use: most requests do not fail. */
+  get conversationHash(): string {
+    return (this.#conversationHash ??= hashConversation(this.#request));
   }
 }
 
-function digest(request: object): string {
+function hashConversation(request: object): string {
   const { model, instructions, messages, input, prompt } = request as Record<string, unknown>;
-  const beginning = JSON.stringify([model, instructions, messages ?? input ?? prompt], shortened);
-  return createHash("sha256").update(beginning).digest("base64url");
+  const conversationStart = JSON.stringify(
+    [model, instructions, messages ?? input ?? prompt],
+    truncateValue,
+  );
+  return createHash("sha256").update(conversationStart).digest("base64url");
 }
 
-function shortened(this: unknown, name: string, value: unknown): unknown {
-  if (typeof value === "string") return value.slice(0, firstCharacters);
-  if (Array.isArray(value)) return value.slice(0, name === "2" ? firstMessages : firstParts);
+function truncateValue(this: unknown, name: string, value: unknown): unknown {
+  if (typeof value === "string") return value.slice(0, hashedCharacters);
+  // "2" is the index of the messages in the hashed array.
+  if (Array.isArray(value)) return value.slice(0, name === "2" ? hashedMessages : hashedParts);
   return value;
 }

@@ -1,37 +1,37 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { RequestSource } from "./request-source.ts";
 
-/* When a request is tried again before its first byte. Clocks and chance are handed in. */
+/* Decides when a request is retried before its first byte. Time and randomness are parameters. */
 
-export interface Failure {
-  /** The upstream's status; 0 if there was none: refused, reset, timed out. */
+export interface RetryFailure {
+  /** The status of the upstream; 0 if the connection was refused, was reset or timed out. */
   status: number;
-  /** What the upstream asked to wait, in seconds. */
+  /** The upstream's retry-after, in seconds. */
   retryAfter?: number | undefined;
 }
 
-/** The longest wait in which a client is kept; after that it is told to come back. */
-const longestWaitMs = 10_000;
-const firstWaitMs = 250;
+/** If the upstream requests a longer wait, the client receives the error, with retry-after. */
+const maxWaitMs = 10_000;
+const initialBackoffMs = 250;
 
-/** How long to wait before trying again; undefined: do not. */
-export function waitBeforeRetry(
-  failure: Failure,
-  tried: number,
+/** Returns the milliseconds to wait before the next attempt; undefined if there should be none. */
+export function computeRetryDelay(
+  failure: RetryFailure,
+  attempt: number,
   retries: number,
-  chance: number,
+  random: number,
 ): number | undefined {
-  if (tried > retries || !isPassing(failure.status)) return undefined;
-  const asked = (failure.retryAfter ?? 0) * 1000;
-  if (asked > longestWaitMs) return undefined;
-  // A kept connection that the server has just closed: a new one is tried at once.
-  if (failure.status === 0 && tried === 1) return 0;
-  const backoff = firstWaitMs * 2 ** (tried - 1);
-  return asked > 0 ? asked + chance * firstWaitMs : backoff * (0.5 + chance);
+  if (attempt > retries || !isTransientStatus(failure.status)) return undefined;
+  const requestedMs = (failure.retryAfter ?? 0) * 1000;
+  if (requestedMs > maxWaitMs) return undefined;
+  // The server may just have closed a keep-alive connection: retry immediately with a new one.
+  if (failure.status === 0 && attempt === 1) return 0;
+  const backoff = initialBackoffMs * 2 ** (attempt - 1);
+  return requestedMs > 0 ? requestedMs + random * initialBackoffMs : backoff * (0.5 + random);
 }
 
-/** Waits; false: the client has left meanwhile. */
-export async function waited(ms: number, signal: AbortSignal): Promise<boolean> {
+/** Waits. Returns false if the signal was aborted meanwhile. */
+export async function sleepUnlessAborted(ms: number, signal: AbortSignal): Promise<boolean> {
   try {
     await sleep(ms, undefined, { signal });
     return true;
@@ -40,36 +40,37 @@ export async function waited(ms: number, signal: AbortSignal): Promise<boolean> 
   }
 }
 
-/** Whether a failure may be over the next time. */
-export function isPassing(status: number): boolean {
+/** True for statuses after which a retry may succeed. */
+export function isTransientStatus(status: number): boolean {
   return status === 0 || status === 408 || status === 429 || status >= 500;
 }
 
-/** A day: clients are not asked to wait longer, whatever an upstream says. */
-const mostSeconds = 86_400;
+/** One day. Upstreams cannot request longer waits. */
+const maxRetryAfterSeconds = 86_400;
 
-/** Seconds that a Retry-After header asks for, in either of its forms. */
-export function retryAfterSeconds(header: string | undefined, now: number): number | undefined {
+/** Parses a Retry-After header, which contains seconds or a date. Returns seconds; undefined if it is invalid. */
+export function parseRetryAfterHeader(header: string | undefined, now: number): number | undefined {
   if (header === undefined) return undefined;
   const seconds = Number(header);
-  if (Number.isFinite(seconds)) return seconds >= 0 ? Math.min(seconds, mostSeconds) : undefined;
+  if (Number.isFinite(seconds))
+    return seconds >= 0 ? Math.min(seconds, maxRetryAfterSeconds) : undefined;
   const date = Date.parse(header);
   if (Number.isNaN(date)) return undefined;
-  return Math.min(mostSeconds, Math.max(0, (date - now) / 1000));
+  return Math.min(maxRetryAfterSeconds, Math.max(0, (date - now) / 1000));
 }
 
-/** Retries may be a fifth of all requests and no more: a server in trouble is not helped by three times the load. */
+/** Limits retries to a fifth of all requests, after a burst of ten, so that a server in trouble does not receive a multiple of its load. */
 export class RetryBudget {
   #tokens: number;
-  static readonly most = 10;
-  static readonly perRequest = 0.2;
+  static readonly maxTokens = 10;
+  static readonly tokensPerRequest = 0.2;
 
   constructor() {
-    this.#tokens = RetryBudget.most;
+    this.#tokens = RetryBudget.maxTokens;
   }
 
-  request(): void {
-    this.#tokens = Math.min(RetryBudget.most, this.#tokens + RetryBudget.perRequest);
+  recordRequest(): void {
+    this.#tokens = Math.min(RetryBudget.maxTokens, this.#tokens + RetryBudget.tokensPerRequest);
   }
 
   takeRetry(): boolean {
@@ -80,41 +81,46 @@ export class RetryBudget {
 }
 
 /**
- * Limits the retries of each conversation. A client that retries by itself would otherwise have each of its retries
- * multiplied; it gets the failure instead, with the upstream's `retry-after`. A success gives all retries back.
+ * Limits the retries of each conversation, because the gateway would multiply each retry of a client. Beyond the limit the
+ * client receives the error, with the upstream's `retry-after`. A success restores all retries.
  */
 export class ConversationRetries {
-  readonly #spent = new Map<string, { left: number; at: number }>();
-  static readonly most = 4;
+  readonly #entries = new Map<string, { remaining: number; refilledAt: number }>();
+  static readonly maxRetries = 4;
+  /** A conversation gets one retry back in this time. */
   static readonly refillMs = 30_000;
-  /** The conversation that has retried least recently is forgotten first. */
-  static readonly mostConversations = 1_000;
+  /** The conversation whose last retry is the oldest is dropped first. */
+  static readonly maxConversations = 1_000;
 
-  /** False if this conversation has no retries left. */
-  take(source: RequestSource, now: number): boolean {
-    const key = keyOf(source);
-    const known = this.#spent.get(key);
-    const { most, refillMs, mostConversations } = ConversationRetries;
-    const refilled = known === undefined ? 0 : Math.floor((now - known.at) / refillMs);
-    const left = known === undefined ? most : Math.min(most, known.left + refilled);
-    if (left < 1) return false;
-    const at = known === undefined || left === most ? now : known.at + refilled * refillMs;
-    this.#spent.delete(key);
-    this.#spent.set(key, { left: left - 1, at });
-    const [oldest] = this.#spent.keys();
-    if (this.#spent.size > mostConversations && oldest !== undefined) this.#spent.delete(oldest);
+  /** Uses one retry. Returns false if the conversation has none left. */
+  takeRetry(source: RequestSource, now: number): boolean {
+    const key = toConversationKey(source);
+    const entry = this.#entries.get(key);
+    const { maxRetries, refillMs, maxConversations } = ConversationRetries;
+    const refillCount = entry === undefined ? 0 : Math.floor((now - entry.refilledAt) / refillMs);
+    const remaining =
+      entry === undefined ? maxRetries : Math.min(maxRetries, entry.remaining + refillCount);
+    if (remaining < 1) return false;
+    const refilledAt =
+      entry === undefined || remaining === maxRetries
+        ? now
+        : entry.refilledAt + refillCount * refillMs;
+    this.#entries.delete(key);
+    this.#entries.set(key, { remaining: remaining - 1, refilledAt });
+    const [oldest] = this.#entries.keys();
+    if (this.#entries.size > maxConversations && oldest !== undefined) this.#entries.delete(oldest);
     return true;
   }
 
-  succeeded(source: RequestSource): void {
-    if (this.#spent.size > 0) this.#spent.delete(keyOf(source));
+  reset(source: RequestSource): void {
+    if (this.#entries.size > 0) this.#entries.delete(toConversationKey(source));
   }
 
   get size(): number {
-    return this.#spent.size;
+    return this.#entries.size;
   }
 }
 
-function keyOf({ client, conversation }: RequestSource): string {
-  return `${conversation} ${client}`;
+function toConversationKey({ clientName, conversationHash }: RequestSource): string {
+  return `${conversationHash} ${clientName}`;
 }

@@ -1,174 +1,178 @@
-import type { Problem } from "../problem.ts";
-import { Circuit } from "./circuit.ts";
+import type { GatewayError } from "../gateway-error.ts";
+import { CircuitBreaker } from "./circuit-breaker.ts";
 import type { RequestSource } from "./request-source.ts";
 
-/** Names of models come from clients, so there is a limit; the one that failed first is forgotten first. */
-const mostModels = 1_000;
+/** Clients choose the names of models, so their number is limited. The oldest is dropped first. */
+const maxModels = 1_000;
 
-/** What a failure is about: the address, which all models share, or one model. */
-export type FailureOf = "address" | "model";
+/** What a failure applies to: the address, which all models share, or one model. */
+export type FailureScope = "address" | "model";
 
-export interface Pause {
-  of: FailureOf;
+export interface UpstreamPause {
+  scope: FailureScope;
   waitMs: number;
-  lastError: Problem | undefined;
-  /** False if the last error answers another client's request: it may quote what that client sent. */
+  lastError: GatewayError | undefined;
+  /** False if the last error comes from another client's request, which it may quote. */
   mayShowError: boolean;
 }
 
-/** What the last request of a model came to. */
+/** The result of the last request to a model. */
 interface ModelResult {
   readonly at: number;
-  /** Undefined: a good reply. */
-  readonly problem: Problem | undefined;
+  /** Undefined: success. */
+  readonly problem: GatewayError | undefined;
 }
 
 interface ModelHealth {
-  readonly circuit: Circuit;
-  lastError: Problem | undefined;
+  readonly circuit: CircuitBreaker;
+  lastError: GatewayError | undefined;
   /** The client whose request failed last. */
   client: string;
 }
 
-/** How an upstream and each of its models have been doing. */
+/** The health of an upstream and of each of its models. */
 export class UpstreamHealth {
-  readonly #address = new Circuit(true);
+  readonly #addressCircuit = new CircuitBreaker(true);
   readonly #models = new Map<string, ModelHealth>();
-  /** In milliseconds since 1970: the last good reply and the last failure. */
-  lastGoodAt: number | undefined;
-  lastBadAt: number | undefined;
-  /** Of any model. */
-  lastError: Problem | undefined;
-  /** By model, the one that was asked last at the end. */
+  /** Times of the last success and the last failure, in milliseconds since the epoch. */
+  lastSuccessAt: number | undefined;
+  lastFailureAt: number | undefined;
+  /** The last error of any model. */
+  lastError: GatewayError | undefined;
+  /** Results by model, the most recent request last. */
   readonly #results = new Map<string, ModelResult>();
-  #lastAddressError: Problem | undefined;
+  #lastAddressError: GatewayError | undefined;
 
-  /** Why this request may not go now. */
-  pause(model: string, source: RequestSource, now: number): Pause | undefined {
-    const ofAddress = this.#address.waitMs(source, now);
-    if (ofAddress !== undefined)
+  /** Returns the pause that applies to this request, if any. */
+  findPause(model: string, source: RequestSource, now: number): UpstreamPause | undefined {
+    const addressWaitMs = this.#addressCircuit.getWaitMs(source, now);
+    if (addressWaitMs !== undefined)
       return {
-        of: "address",
-        waitMs: ofAddress,
+        scope: "address",
+        waitMs: addressWaitMs,
         lastError: this.#lastAddressError,
         mayShowError: true,
       };
-    const known = this.#models.get(model);
-    const waitMs = known?.circuit.waitMs(source, now);
-    if (known === undefined || waitMs === undefined) return undefined;
-    const { lastError, client } = known;
-    return { of: "model", waitMs, lastError, mayShowError: client === source.client };
+    const modelHealth = this.#models.get(model);
+    const waitMs = modelHealth?.circuit.getWaitMs(source, now);
+    if (modelHealth === undefined || waitMs === undefined) return undefined;
+    const { lastError, client } = modelHealth;
+    return { scope: "model", waitMs, lastError, mayShowError: client === source.clientName };
   }
 
-  begin(model: string, source: RequestSource, now: number): void {
-    this.#address.begin(source, now);
-    this.#models.get(model)?.circuit.begin(source, now);
+  beginRequest(model: string, source: RequestSource, now: number): void {
+    this.#addressCircuit.beginRequest(source, now);
+    this.#models.get(model)?.circuit.beginRequest(source, now);
   }
 
-  answering(model: string, source: RequestSource): void {
-    this.#address.succeeded();
-    this.#models.get(model)?.circuit.answering(source);
+  recordFirstByte(model: string, source: RequestSource): void {
+    this.#addressCircuit.recordSuccess();
+    this.#models.get(model)?.circuit.recordFirstByte(source);
   }
 
-  succeeded(model: string, now: number): void {
-    this.lastGoodAt = now;
-    this.#address.succeeded();
+  recordSuccess(model: string, now: number): void {
+    this.lastSuccessAt = now;
+    this.#addressCircuit.recordSuccess();
     this.#models.delete(model);
-    this.#note(model, undefined, now);
+    this.#setResult(model, undefined, now);
   }
 
-  /** It answered, but with a refusal: it works, and nothing was served. */
-  refused(model: string, problem: Problem | undefined, now: number): void {
-    this.#address.succeeded();
+  /** Must be called after an error response: the upstream works, but rejected the request. */
+  recordRejection(model: string, problem: GatewayError | undefined, now: number): void {
+    this.#addressCircuit.recordSuccess();
     this.#models.delete(model);
     if (problem === undefined || !concernsUpstream(problem)) return;
-    this.#note(model, problem, now);
-    if (!isKeyProblem(problem)) return;
-    this.lastBadAt = now;
+    this.#setResult(model, problem, now);
+    if (!isKeyError(problem)) return;
+    this.lastFailureAt = now;
     this.lastError = problem;
   }
 
-  /** A reply failed after its beginning. That pauses nothing. */
-  broke(model: string, problem: Problem, now: number): void {
-    this.lastBadAt = now;
+  /** Must be called if a reply failed after its start. Does not cause a pause. */
+  recordBrokenReply(model: string, problem: GatewayError, now: number): void {
+    this.lastFailureAt = now;
     this.lastError = problem;
-    this.#note(model, problem, now);
+    this.#setResult(model, problem, now);
   }
 
-  failed(
-    { of, model, error }: { of: FailureOf; model: string; error: Problem | undefined },
+  recordFailure(
+    {
+      scope,
+      model,
+      error,
+    }: { scope: FailureScope; model: string; error: GatewayError | undefined },
     source: RequestSource,
     now: number,
   ): void {
-    this.lastBadAt = now;
+    this.lastFailureAt = now;
     if (error !== undefined) {
       this.lastError = error;
-      // An address that fails is no difference between models.
-      this.#note(of === "address" ? "" : model, error, now);
+      // Failures of the address do not depend on the model.
+      this.#setResult(scope === "address" ? "" : model, error, now);
     }
-    if (of === "address") {
+    if (scope === "address") {
       this.#lastAddressError = error ?? this.#lastAddressError;
-      this.#address.failed(source, now);
-      this.#models.get(model)?.circuit.undecided(source, now);
+      this.#addressCircuit.recordFailure(source, now);
+      this.#models.get(model)?.circuit.recordInconclusive(source, now);
       return;
     }
-    this.#address.succeeded();
-    const { client } = source;
-    const known = this.#models.get(model) ?? {
-      circuit: new Circuit(),
+    this.#addressCircuit.recordSuccess();
+    const { clientName } = source;
+    const modelHealth = this.#models.get(model) ?? {
+      circuit: new CircuitBreaker(),
       lastError: undefined,
-      client,
+      client: clientName,
     };
-    known.circuit.failed(source, now);
-    if (error !== undefined) Object.assign(known, { lastError: error, client });
-    this.#models.set(model, known);
+    modelHealth.circuit.recordFailure(source, now);
+    if (error !== undefined) Object.assign(modelHealth, { lastError: error, client: clientName });
+    this.#models.set(model, modelHealth);
     const [oldest] = this.#models.keys();
-    if (this.#models.size > mostModels && oldest !== undefined) this.#models.delete(oldest);
+    if (this.#models.size > maxModels && oldest !== undefined) this.#models.delete(oldest);
   }
 
-  undecided(model: string, source: RequestSource, now: number): void {
-    this.#address.undecided(source, now);
-    this.#models.get(model)?.circuit.undecided(source, now);
+  recordInconclusive(model: string, source: RequestSource, now: number): void {
+    this.#addressCircuit.recordInconclusive(source, now);
+    this.#models.get(model)?.circuit.recordInconclusive(source, now);
   }
 
-  /** Of the address. */
-  get state(): Circuit["state"] {
-    return this.#address.state;
+  /** The state of the circuit breaker for the address. */
+  get state(): CircuitBreaker["state"] {
+    return this.#addressCircuit.state;
   }
 
-  /** Why the key was rejected, if that is what the last request of all came to. */
-  get keyProblem(): Problem | undefined {
-    const last = [...this.#results.values()].at(-1)?.problem;
-    return last !== undefined && isKeyProblem(last) ? last : undefined;
+  /** The error of the last request, if the upstream rejected the key. */
+  get keyError(): GatewayError | undefined {
+    const lastError = [...this.#results.values()].at(-1)?.problem;
+    return lastError !== undefined && isKeyError(lastError) ? lastError : undefined;
   }
 
-  /** Models whose last request failed. */
-  failingModels(): { model: string; problem: Problem; at: number }[] {
+  /** Returns the models whose last request failed. */
+  listFailingModels(): { model: string; problem: GatewayError; at: number }[] {
     return [...this.#results].flatMap(([model, { problem, at }]) =>
       problem === undefined || model === "" ? [] : [{ model, problem, at }],
     );
   }
 
-  #note(model: string, problem: Problem | undefined, at: number): void {
+  #setResult(model: string, problem: GatewayError | undefined, at: number): void {
     this.#results.delete(model);
     this.#results.set(model, { at, problem });
     const [oldest] = this.#results.keys();
-    if (this.#results.size > mostModels && oldest !== undefined) this.#results.delete(oldest);
+    if (this.#results.size > maxModels && oldest !== undefined) this.#results.delete(oldest);
   }
 
-  pausedModels(now: number): { model: string; lastError: Problem | undefined }[] {
+  listPausedModels(now: number): { model: string; lastError: GatewayError | undefined }[] {
     return [...this.#models]
-      .filter(([, { circuit }]) => circuit.isPausing(now))
+      .filter(([, { circuit }]) => circuit.isPaused(now))
       .map(([model, { lastError }]) => ({ model, lastError }));
   }
 }
 
-function isKeyProblem({ status }: Problem): boolean {
+function isKeyError({ status }: GatewayError): boolean {
   return status === 401 || status === 403;
 }
 
-/** A refusal that says something of the key or the model, and not of one request. */
-function concernsUpstream(problem: Problem): boolean {
+/** True for errors about the key or the model, as opposed to a single request. */
+function concernsUpstream(problem: GatewayError): boolean {
   const { status, code } = problem;
-  return isKeyProblem(problem) || status === 404 || code === "insufficient_quota";
+  return isKeyError(problem) || status === 404 || code === "insufficient_quota";
 }

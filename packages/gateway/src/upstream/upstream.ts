@@ -1,139 +1,153 @@
 import { Agent, EnvHttpProxyAgent, type Dispatcher } from "undici";
-import { isLoopback } from "../config/addresses.ts";
+import { isLoopback } from "../config/host-addresses.ts";
 import type { UpstreamConfig } from "../config/config.ts";
-import { Problem } from "../problem.ts";
-import { isFinal, isWebPage, statusOf, type FailedOutcome, type Outcome } from "./failure.ts";
-import type { Heartbeat } from "./heartbeat.ts";
+import { GatewayError } from "../gateway-error.ts";
+import {
+  isPermanentFailure,
+  isWebPage,
+  getOutcomeStatus,
+  type FailedAttempt,
+  type AttemptOutcome,
+} from "./attempt-outcome.ts";
+import type { Ticker } from "./ticker.ts";
 import type { RequestSource } from "./request-source.ts";
 import {
   RetryBudget,
-  retryAfterSeconds,
-  waitBeforeRetry,
+  parseRetryAfterHeader,
+  computeRetryDelay,
   type ConversationRetries,
 } from "./retry.ts";
-import { sendRequest, type SentRequest } from "./send-request.ts";
-import { UpstreamHealth, type FailureOf } from "./upstream-health.ts";
+import { sendRequest, type SendRequestOptions } from "./send-request.ts";
+import { UpstreamHealth, type FailureScope } from "./upstream-health.ts";
 
-export interface UpstreamCall {
+export interface UpstreamHttpRequest {
   /** Default: POST. */
   method?: "GET" | "POST";
-  /** Behind the base address: `/chat/completions`. */
+  /** Appended to the base URL, such as `/chat/completions`. */
   path: string;
   headers: Readonly<Record<string, string>>;
   body?: Dispatcher.DispatchOptions["body"];
 }
 
-export type SendOptions = Pick<SentRequest, "signal" | "reader" | "onAnswering">;
+export type SendOptions = Pick<SendRequestOptions, "signal" | "createReader" | "onData">;
 
-/** One configured server: where it is, its key, its connections and how it has been doing. */
+/** One configured server: its URL, key, connections and health. */
 export class Upstream {
   readonly config: UpstreamConfig;
   readonly health = new UpstreamHealth();
-  readonly #budget = new RetryBudget();
-  readonly #conversations: ConversationRetries;
+  readonly #retryBudget = new RetryBudget();
+  readonly #conversationRetries: ConversationRetries;
   readonly #origin: string;
   readonly #pathPrefix: string;
   readonly #query: string;
   readonly #dispatcher: Agent | EnvHttpProxyAgent;
-  readonly #heartbeat: Heartbeat;
+  readonly #ticker: Ticker;
 
-  /** `conversations` is shared by all upstreams: a request that falls back is still one request. */
+  /** `conversationRetries` is shared by all upstreams: a request that falls back is still one request. */
   constructor(
     config: UpstreamConfig,
     env: Readonly<Record<string, string | undefined>>,
-    conversations: ConversationRetries,
-    heartbeat: Heartbeat,
+    conversationRetries: ConversationRetries,
+    ticker: Ticker,
   ) {
     this.config = config;
-    this.#heartbeat = heartbeat;
-    this.#conversations = conversations;
+    this.#ticker = ticker;
+    this.#conversationRetries = conversationRetries;
     const url = new URL(config.baseUrl);
     this.#origin = url.origin;
     this.#pathPrefix = url.pathname.replace(/\/+$/, "");
     const query = new URLSearchParams(config.query).toString();
     this.#query = query === "" ? "" : `?${query}`;
-    const options: Agent.Options = {
+    const agentOptions: Agent.Options = {
       connect: { timeout: config.connectTimeoutMs },
       headersTimeout: config.idleTimeoutMs,
       bodyTimeout: config.idleTimeoutMs,
-      // Most servers keep an idle connection for 5 s or longer; a shorter time meets fewer closed ones.
+      // Most servers close idle connections after at least 5 s; a shorter time avoids the use of closed ones.
       keepAliveTimeout: 4_000,
     };
-    const proxies = proxiesIn(env);
+    const proxyOptions = readProxyOptions(env);
     this.#dispatcher =
-      proxies === undefined || isLoopback(url.hostname)
-        ? new Agent(options)
-        : new EnvHttpProxyAgent({ ...options, ...proxies });
+      proxyOptions === undefined || isLoopback(url.hostname)
+        ? new Agent(agentOptions)
+        : new EnvHttpProxyAgent({ ...agentOptions, ...proxyOptions });
   }
 
   /**
-   * Sends a request once, with this upstream's key, to this upstream's address: a client chooses neither. A redirect is
-   * never followed; it comes back as the status that it is.
+   * Sends a request once. The URL and the key are always those of this upstream. Redirects are not followed; they are
+   * returned as errors.
    */
-  send(call: UpstreamCall, options: SendOptions): Promise<Outcome> {
+  send(httpRequest: UpstreamHttpRequest, options: SendOptions): Promise<AttemptOutcome> {
     const { apiKey, apiKeyHeader, headers, idleTimeoutMs } = this.config;
-    const key: Record<string, string> =
+    const keyHeader: Record<string, string> =
       apiKey === undefined
         ? {}
         : { [apiKeyHeader]: apiKeyHeader === "authorization" ? `Bearer ${apiKey}` : apiKey };
-    const { method = "POST", path, body = null } = call;
+    const { method = "POST", path, body = null } = httpRequest;
     const request = {
       origin: this.#origin,
       path: `${this.#pathPrefix}${path}${this.#query}`,
       method,
-      headers: { ...call.headers, ...headers, ...key },
+      headers: { ...httpRequest.headers, ...headers, ...keyHeader },
       body,
     };
     return sendRequest({
       ...options,
       idleTimeoutMs,
-      heartbeat: this.#heartbeat,
+      ticker: this.#ticker,
       dispatch: (handler) => void this.#dispatcher.dispatch(request, handler),
     });
   }
 
-  /** Returns why a request may not be sent now; undefined: it may. */
-  unusable(model: string, source: RequestSource): Problem | undefined {
+  /** Returns why a request cannot be sent now; undefined if it can. */
+  findBlockingError(model: string, source: RequestSource): GatewayError | undefined {
     const { name, apiKey, apiKeyVariable } = this.config;
     if (apiKey === undefined && apiKeyVariable !== undefined)
-      return new Problem(
+      return new GatewayError(
         "upstream_key_missing",
-        `upstream "${name}" has no key: set ${apiKeyVariable} and start the gateway again`,
+        `upstream "${name}" has no key; set ${apiKeyVariable} and restart the gateway`,
       );
-    const pause = this.health.pause(model, source, Date.now());
+    const pause = this.health.findPause(model, source, Date.now());
     if (pause === undefined) return undefined;
-    const { of, waitMs, lastError: cause, mayShowError } = pause;
+    const { scope, waitMs, lastError: cause, mayShowError } = pause;
     const reason = mayShowError ? `; last error: ${cause?.message ?? "unknown"}` : "";
     const seconds = Math.ceil(waitMs / 1000);
-    const paused = `upstream "${name}"`;
-    return new Problem(
+    const upstreamLabel = `upstream "${name}"`;
+    return new GatewayError(
       "upstream_circuit_open",
-      `${of === "model" && model !== "" ? `model "${model}" of ${paused}` : paused} is paused for ${seconds} s after repeated failures${reason}`,
+      `${scope === "model" && model !== "" ? `model "${model}" of ${upstreamLabel}` : upstreamLabel} is paused for ${seconds} s after repeated failures${reason}`,
       { retryAfter: seconds, cause },
     );
   }
 
-  /** A request goes to one of its models. */
-  begin(model: string, source: RequestSource): UpstreamRequest {
-    this.#budget.request();
-    this.health.begin(model, source, Date.now());
+  /** Must be called before a request is sent to a model. */
+  beginRequest(model: string, source: RequestSource): UpstreamRequest {
+    this.#retryBudget.recordRequest();
+    this.health.beginRequest(model, source, Date.now());
     return new UpstreamRequest(this, model, source);
   }
 
-  /** How long to wait before it is asked again; undefined: it is not. */
-  waitAfter(outcome: FailedOutcome, tried: number, source: RequestSource): number | undefined {
-    if (isFinal(outcome)) return undefined;
+  /** Uses one retry and returns the milliseconds to wait before it; undefined if there must be none. */
+  takeRetryDelay(
+    outcome: FailedAttempt,
+    attempt: number,
+    source: RequestSource,
+  ): number | undefined {
+    if (isPermanentFailure(outcome)) return undefined;
     const now = Date.now();
-    const header = outcome.is === "refused" ? outcome.headers["retry-after"] : undefined;
-    const failure = { status: statusOf(outcome), retryAfter: retryAfterSeconds(header, now) };
-    const wait = waitBeforeRetry(failure, tried, this.config.retries, Math.random());
-    if (wait === undefined || !this.#conversations.take(source, now)) return undefined;
-    return this.#budget.takeRetry() ? wait : undefined;
+    const header = outcome.type === "rejected" ? outcome.headers["retry-after"] : undefined;
+    const failure = {
+      status: getOutcomeStatus(outcome),
+      retryAfter: parseRetryAfterHeader(header, now),
+    };
+    const delayMs = computeRetryDelay(failure, attempt, this.config.retries, Math.random());
+    if (delayMs === undefined || !this.#conversationRetries.takeRetry(source, now))
+      return undefined;
+    return this.#retryBudget.takeRetry() ? delayMs : undefined;
   }
 
-  /** Gives a conversation its retries back. */
+  /** Restores all retries of a conversation. */
   restoreRetries(source: RequestSource): void {
-    this.#conversations.succeeded(source);
+    this.#conversationRetries.reset(source);
   }
 
   async close(): Promise<void> {
@@ -141,7 +155,7 @@ export class Upstream {
   }
 }
 
-/** A request on its way to an upstream. It counts once, however often it is tried. */
+/** A request to an upstream, which counts once for its health, regardless of the number of attempts. */
 export class UpstreamRequest {
   readonly upstream: Upstream;
   readonly #model: string;
@@ -154,62 +168,67 @@ export class UpstreamRequest {
     this.#source = source;
   }
 
-  send(call: UpstreamCall, options: Omit<SendOptions, "onAnswering">): Promise<Outcome> {
-    return this.upstream.send(call, { ...options, onAnswering: () => this.#answering() });
+  send(
+    httpRequest: UpstreamHttpRequest,
+    options: Omit<SendOptions, "onData">,
+  ): Promise<AttemptOutcome> {
+    return this.upstream.send(httpRequest, { ...options, onData: () => this.#onData() });
   }
 
-  /** How long to wait before it is tried again; undefined: it is not. */
-  waitAfter(outcome: FailedOutcome, tried: number): number | undefined {
-    return this.upstream.waitAfter(outcome, tried, this.#source);
+  /** Uses one retry and returns the milliseconds to wait before it; undefined if there must be none. */
+  takeRetryDelay(outcome: FailedAttempt, attempt: number): number | undefined {
+    return this.upstream.takeRetryDelay(outcome, attempt, this.#source);
   }
 
-  /** Call it once. `outcome` is undefined if the request shows nothing about the upstream. */
-  finish(outcome: Outcome | undefined, error?: Problem): void {
+  /** Must be called once. `outcome` is undefined if the request says nothing about the upstream's health. */
+  finish(outcome: AttemptOutcome | undefined, error?: GatewayError): void {
     const { health } = this.upstream;
     const model = this.#model;
-    const of = outcome === undefined ? undefined : verdict(outcome);
-    if (of === undefined) {
-      health.undecided(model, this.#source, Date.now());
-      if (error !== undefined) health.broke(model, error, Date.now());
-    } else if (of === "good" && outcome?.is === "answered") health.succeeded(model, Date.now());
-    else if (of === "good") health.refused(model, error, Date.now());
-    else health.failed({ of, model, error }, this.#source, Date.now());
-    // A 429 says that the server works, but it is no success.
-    if (outcome?.is === "answered" && of === "good") this.upstream.restoreRetries(this.#source);
+    const scope = outcome === undefined ? undefined : classifyOutcome(outcome);
+    if (scope === undefined) {
+      health.recordInconclusive(model, this.#source, Date.now());
+      if (error !== undefined) health.recordBrokenReply(model, error, Date.now());
+    } else if (scope === "good" && outcome?.type === "answered")
+      health.recordSuccess(model, Date.now());
+    else if (scope === "good") health.recordRejection(model, error, Date.now());
+    else health.recordFailure({ scope, model, error }, this.#source, Date.now());
+    // A 429 shows that the server works, but it is not a success.
+    if (outcome?.type === "answered" && scope === "good")
+      this.upstream.restoreRetries(this.#source);
   }
 
-  #answering(): void {
+  #onData(): void {
     if (this.#isAnswered) return;
     this.#isAnswered = true;
-    this.upstream.health.answering(this.#model, this.#source);
+    this.upstream.health.recordFirstByte(this.#model, this.#source);
   }
 }
 
 /**
- * An upstream that refuses a request works; one that cannot answer does not. A reply that breaks after its beginning says
- * neither: a pause would only hide from the client why it broke.
+ * Returns what a failure applies to, "good" if the upstream works, or undefined if the outcome shows neither. An upstream that
+ * rejects a request works. A reply that breaks after its start shows neither: a pause would only hide the reason from the client.
  */
-function verdict(outcome: Outcome): FailureOf | "good" | undefined {
-  if (outcome.is === "left") return undefined;
-  if (outcome.is === "answered") return outcome.failure === undefined ? "good" : undefined;
-  if (outcome.is === "unreachable" && outcome.connected !== true) return "address";
-  // Nothing is down: the address is another server's. A pause would hide that.
+function classifyOutcome(outcome: AttemptOutcome): FailureScope | "good" | undefined {
+  if (outcome.type === "aborted") return undefined;
+  if (outcome.type === "answered") return outcome.failure === undefined ? "good" : undefined;
+  if (outcome.type === "unreachable" && outcome.connected !== true) return "address";
+  // The URL is that of another kind of server, which works. A pause would hide that.
   if (isWebPage(outcome)) return "good";
-  const status = statusOf(outcome);
+  const status = getOutcomeStatus(outcome);
   return status === 0 || status >= 500 ? "model" : "good";
 }
 
-/** The usual variables, in either case; lower case wins, as everywhere. */
-function proxiesIn(
+/** Reads the standard proxy variables in either case; lower case takes precedence, as in other programs. */
+function readProxyOptions(
   env: Readonly<Record<string, string | undefined>>,
 ): EnvHttpProxyAgent.Options | undefined {
-  const named = (name: string): string | undefined =>
+  const readVariable = (name: string): string | undefined =>
     env[name] || env[name.toUpperCase()] || undefined;
-  const httpProxy = named("http_proxy") ?? named("all_proxy");
-  const httpsProxy = named("https_proxy") ?? named("all_proxy");
+  const httpProxy = readVariable("http_proxy") ?? readVariable("all_proxy");
+  const httpsProxy = readVariable("https_proxy") ?? readVariable("all_proxy");
   if (httpProxy === undefined && httpsProxy === undefined) return undefined;
   return {
-    noProxy: named("no_proxy") ?? "",
+    noProxy: readVariable("no_proxy") ?? "",
     ...(httpProxy === undefined ? {} : { httpProxy }),
     ...(httpsProxy === undefined ? {} : { httpsProxy }),
   };

@@ -1,93 +1,93 @@
 import { defineAgent, type Chats } from "@deltawire/agent";
-import type { ChatSettings, PersonEdit } from "@deltawire/tasks/chats";
+import type { ChatSettings, UserEdit } from "@deltawire/tasks/chats";
 import { describe, expect, test } from "vitest";
 import {
-  foreignChat,
-  newChat,
-  refusedAndUnchanged,
-  sendAndEnd,
-} from "../../../../test/chats/chat-steps.ts";
-import { chatWorld, type World } from "./chat-world.ts";
-import { office } from "../../../../test/chats/office.ts";
+  importForeignChat,
+  createTestChat,
+  expectRejectedUnchanged,
+  sendAndWait,
+} from "../../../../test/chats/chat-helpers.ts";
+import { chatRuntimeFixture, type ChatRuntimeFixture } from "./chat-runtime-fixture.ts";
+import { createOfficeTools } from "../../../../test/chats/office-tools.ts";
 
 const clerk = defineAgent({ name: "clerk", instructions: "", model: "talker" });
 const tone = { name: "tone", description: "", text: "Be brief.", always: true };
-const aWorld = (): Promise<World> =>
-  chatWorld({
+const createFixture = (): Promise<ChatRuntimeFixture> =>
+  chatRuntimeFixture({
     script: () => [{ text: "Yes." }],
     agents: [clerk],
-    groups: [office().group],
+    groups: [createOfficeTools().group],
     skills: [tone],
   });
 
-const wrong: [ChatSettings, string, RegExp][] = [
-  [{ agent: "nope" }, "agent", /there is no agent "nope"; there are clerk$/],
-  [{ agent: "clrk" }, "agent", /there is no agent "clrk"; did you mean clerk\?$/],
-  [{ model: "talkr" }, "model", /there is no model "talkr": did you mean talker\?/],
-  [{ title_model: "nobody" }, "title_model", /there is no model "nobody"/],
-  [{ title_model: "clerk" }, "title_model", /there is no model "clerk"/],
-  [{ skills: ["tone", "tne"] }, "skills[1]", /there is no skill "tne"; did you mean tone\?$/],
+const invalidSettings: [ChatSettings, string, RegExp][] = [
+  [{ agent: "nope" }, "agent", /unknown agent "nope"; available: clerk$/],
+  [{ agent: "clrk" }, "agent", /unknown agent "clrk" \(did you mean clerk\?\)$/],
+  [{ model: "talkr" }, "model", /unknown model "talkr" \(did you mean talker\?\)/],
+  [{ title_model: "nobody" }, "title_model", /unknown model "nobody"/],
+  [{ title_model: "clerk" }, "title_model", /unknown model "clerk"/],
+  [{ skills: ["tone", "tne"] }, "skills[1]", /unknown skill "tne" \(did you mean tone\?\)$/],
   [
     { tool_groups: ["offic"] },
     "tool_groups[0]",
-    /there is no tool group "offic"; there are web, time, agents, office; did you mean office\?$/,
+    /unknown tool group "offic" \(did you mean office\?\); available: web, time, agents, office$/,
   ],
-  [{ tool_groups: ["time", "files"] }, "tool_groups[1]", /"files" has no folder: write folder/],
+  [{ tool_groups: ["time", "files"] }, "tool_groups[1]", /"files" has no folder; set folder/],
 ];
 
-describe("settings that name what is not there", () => {
-  test("are refused for a new chat, by their path", async () => {
-    const world = await aWorld();
-    for (const [settings, path, message] of wrong)
-      await expect(newChat(world, settings)).rejects.toMatchObject({
-        code: "bad_value",
+describe("names in the settings of a chat", () => {
+  test("are rejected with their path if they are unknown, in a new chat", async () => {
+    const fixture = await createFixture();
+    for (const [settings, path, message] of invalidSettings)
+      await expect(createTestChat(fixture, settings)).rejects.toMatchObject({
+        code: "invalid_value",
         param: `settings.${path}`,
         message: expect.stringMatching(message) as string,
       });
-    expect(await world.store.listChats({ limit: 10 })).toEqual([]);
+    expect(await fixture.store.listChats({ owner: "", limit: 10 })).toEqual([]);
   });
 
-  test("are refused in an edit, by their path within it", async () => {
-    const world = await aWorld();
-    const chat = await newChat(world);
-    for (const [patch, path, message] of wrong) {
-      const edits: PersonEdit[] = [
+  test("are rejected with their path if they are unknown, in an edit", async () => {
+    const fixture = await createFixture();
+    const chat = await createTestChat(fixture);
+    for (const [patch, path, message] of invalidSettings) {
+      const edits: UserEdit[] = [
         { type: "rename", title: "New" },
         { type: "settings", patch },
       ];
       expect(
-        await refusedAndUnchanged(world, chat, () => world.chats.edit(chat, edits)),
+        await expectRejectedUnchanged(fixture, chat, () => fixture.chats.edit(chat, edits)),
       ).toMatchObject({
-        code: "bad_value",
+        code: "invalid_value",
         param: `edits[1].patch.${path}`,
         message: expect.stringMatching(message) as string,
       });
     }
   });
 
-  test("and those that are there are taken, agents by the name of a model too", async () => {
-    const world = await aWorld();
-    const chat = await newChat(world, {
+  test("are accepted if they are known, including an agent as a model", async () => {
+    const fixture = await createFixture();
+    const chat = await createTestChat(fixture, {
       model: "clerk",
       title_model: "up/namer",
       skills: ["tone"],
       tool_groups: ["office", "agents", "time"],
     });
-    expect(await sendAndEnd(world, chat, "Hi")).toMatchObject({ agent: "clerk" });
+    expect(await sendAndWait(fixture, chat, "Hi")).toMatchObject({ agent: "clerk" });
   });
 
-  test("are no hindrance where they were there before, or come from a file", async () => {
-    const world = await aWorld();
-    const chat = await foreignChat(world, { model: "gone" });
+  test("are accepted even if they are unknown when an imported file contains them or an edit repeats them", async () => {
+    const fixture = await createFixture();
+    const chat = await importForeignChat(fixture, { model: "gone" });
     const patch = { model: "gone", turns: 5 };
-    const { after } = await world.chats.edit(chat, [{ type: "settings", patch }]);
+    const { after } = await fixture.chats.edit(chat, [{ type: "settings", patch }]);
     expect(after.chat.settings).toMatchObject(patch);
   });
 
-  test("are judged as they are after the edits before them", async () => {
-    const world = await aWorld();
-    const chat = await newChat(world, { agent: "clerk" });
-    const { after } = await world.chats.edit(chat, [
+  test("are checked in the state after the preceding edits", async () => {
+    const fixture = await createFixture();
+    const chat = await createTestChat(fixture, { agent: "clerk" });
+    const { after } = await fixture.chats.edit(chat, [
       { type: "settings", patch: { agent: null } },
       { type: "settings", patch: { model: "talker" } },
     ]);
@@ -95,22 +95,24 @@ describe("settings that name what is not there", () => {
   });
 });
 
-test("an agent that has gone since is told when the chat is sent to, with what to do", async () => {
-  const world = await aWorld();
-  const chat = await foreignChat(world, { agent: "worker" });
-  await expect(world.chats.send(chat, { text: "Hi" })).rejects.toMatchObject({
+test("an agent that was removed is reported when a message is sent, with what to do", async () => {
+  const fixture = await createFixture();
+  const chat = await importForeignChat(fixture, { agent: "worker" });
+  await expect(fixture.chats.send(chat, { text: "Hi" })).rejects.toMatchObject({
     code: "cannot_send",
     param: "agent",
-    message:
-      'there is no agent "worker"; there are clerk; choose another in the settings of the chat',
+    message: 'unknown agent "worker"; available: clerk; select another in the chat settings',
   });
-  await expect(world.chats.send(chat, { text: "Hi", agent: "worker" })).rejects.toMatchObject({
-    message: 'there is no agent "worker"; there are clerk',
+  await expect(fixture.chats.send(chat, { text: "Hi", agent: "worker" })).rejects.toMatchObject({
+    message: 'unknown agent "worker"; available: clerk',
   });
 });
 
-describe("options that nobody may set, or that mean nothing", () => {
-  const asks: [string, (chats: Chats, chat: string, node: Node, options: Options) => unknown][] = [
+describe("options that are reserved or invalid", () => {
+  const requests: [
+    string,
+    (chats: Chats, chat: string, node: Node, options: Options) => unknown,
+  ][] = [
     ["send", (chats, chat, _node, options) => chats.send(chat, { text: "x", options })],
     [
       "rerun",
@@ -147,46 +149,46 @@ describe("options that nobody may set, or that mean nothing", () => {
   type Node = { message: string; answer: string };
   type Options = NonNullable<ChatSettings["options"]>;
 
-  test.each(asks)("are refused by %s, before anything is written", async (_name, ask) => {
-    const world = await aWorld();
-    const chat = await newChat(world);
-    const { node_id: answer, message_id: message } = await sendAndEnd(world, chat, "Hi");
-    const before = await world.store.chat(chat);
-    const refused: [Options, string][] = [
+  test.each(requests)("are rejected by %s before anything is stored", async (_name, ask) => {
+    const fixture = await createFixture();
+    const chat = await createTestChat(fixture);
+    const { node_id: answer, message_id: message } = await sendAndWait(fixture, chat, "Hi");
+    const before = await fixture.store.getChat(chat);
+    const rejected: [Options, string][] = [
       [{ stream: false }, "options.stream"],
       [{ model: "x" }, "options.model"],
       [{ temperature: 9 }, "options.temperature"],
       [{ temperatur: 1 }, "options.temperatur"],
       [{ reasoning: { effort: 1 } }, "options.reasoning.effort"],
     ];
-    for (const [options, param] of refused)
-      await expect(ask(world.chats, chat, { message, answer }, options)).rejects.toMatchObject({
-        code: "bad_value",
+    for (const [options, param] of rejected)
+      await expect(ask(fixture.chats, chat, { message, answer }, options)).rejects.toMatchObject({
+        code: "invalid_value",
         param,
       });
-    expect(await world.store.chat(chat)).toEqual(before);
-    expect(world.models.asked).toHaveLength(1);
+    expect(await fixture.store.getChat(chat)).toEqual(before);
+    expect(fixture.models.requests).toHaveLength(1);
   });
 });
 
-test("a skill that is gone is left out with a notice", async () => {
-  const world = await aWorld();
-  const chat = await foreignChat(world, { skills: ["tone", "manners"] });
-  const { notices, status } = await sendAndEnd(world, chat, "Hi");
+test("a removed skill is omitted with a notice", async () => {
+  const fixture = await createFixture();
+  const chat = await importForeignChat(fixture, { skills: ["tone", "manners"] });
+  const { notices, status } = await sendAndWait(fixture, chat, "Hi");
   expect(status).toBe("completed");
-  expect(notices).toEqual(['there is no skill "manners" any more: it was left out']);
-  expect(world.models.bodies[0]).toContain("Be brief.");
+  expect(notices).toEqual(['the skill "manners" no longer exists and was ignored']);
+  expect(fixture.models.bodies[0]).toContain("Be brief.");
 });
 
-test("of several edits the one that is refused is named", async () => {
-  const world = await aWorld();
-  const chat = await newChat(world);
-  const edits: PersonEdit[] = [
+test("the error about several edits names the one that was rejected", async () => {
+  const fixture = await createFixture();
+  const chat = await createTestChat(fixture);
+  const edits: UserEdit[] = [
     { type: "pin_chat", value: true },
     { type: "pin", node_id: "node_0", value: true },
   ];
-  await expect(world.chats.edit(chat, edits)).rejects.toMatchObject({
-    code: "unknown_node",
+  await expect(fixture.chats.edit(chat, edits)).rejects.toMatchObject({
+    code: "node_not_found",
     param: "edits[1]",
   });
 });

@@ -1,31 +1,31 @@
 import { setImmediate as yieldToEventLoop } from "node:timers/promises";
-import { blobsIn } from "@deltawire/tasks";
+import { findBlobHashes } from "@deltawire/tasks";
 
 /**
- * Values as JSON, with the blobs that they refer to. Prepared before the transaction that writes them, in turns of the
- * event loop: the JSON of a chat of 25 MB takes 40 to 80 ms.
+ * Serialized values with the blobs that they refer to. Prepared before the transaction over several turns of the event
+ * loop, because the JSON of a chat of 25 MB takes 40 to 80 ms.
  */
 export class PreparedJson {
   readonly #prepared = new Map<object, { json: string; blobs: readonly string[] }>();
 
-  /** Prepares the value if it was not prepared. */
-  of(value: object): { readonly json: string; readonly blobs: readonly string[] } {
-    const known = this.#prepared.get(value);
-    if (known !== undefined) return known;
+  /** Serializes the value if it is not prepared yet. */
+  get(value: object): { readonly json: string; readonly blobs: readonly string[] } {
+    const existing = this.#prepared.get(value);
+    if (existing !== undefined) return existing;
     const json = JSON.stringify(value);
-    const prepared = { json, blobs: blobsIn(json) };
+    const prepared = { json, blobs: findBlobHashes(json) };
     this.#prepared.set(value, prepared);
     return prepared;
   }
 }
 
-/** How long the work goes on before other events are served. */
-const turnMs = 20;
+/** Maximum time without yielding to the event loop. */
+const timeSliceMs = 20;
 
-/** Returns at once if the values are few, so that small writes are committed in the order in which they were asked for. */
+/** Returns synchronously if there are few values, so that small writes are committed in order. */
 export function prepareJson(values: Generator<object>): PreparedJson | Promise<PreparedJson> {
   const prepared = new PreparedJson();
-  return prepareTurn(values, prepared) ? prepared : prepareRest(values, prepared);
+  return prepareSlice(values, prepared) ? prepared : prepareRest(values, prepared);
 }
 
 async function prepareRest(
@@ -33,17 +33,17 @@ async function prepareRest(
   prepared: PreparedJson,
 ): Promise<PreparedJson> {
   do await yieldToEventLoop();
-  while (!prepareTurn(values, prepared));
+  while (!prepareSlice(values, prepared));
   return prepared;
 }
 
 /** Returns true if all values are prepared. */
-function prepareTurn(values: Generator<object>, prepared: PreparedJson): boolean {
-  const end = performance.now() + turnMs;
+function prepareSlice(values: Generator<object>, prepared: PreparedJson): boolean {
+  const end = performance.now() + timeSliceMs;
   while (performance.now() < end) {
     const { done, value } = values.next();
     if (done === true) return true;
-    prepared.of(value);
+    prepared.get(value);
   }
   return false;
 }

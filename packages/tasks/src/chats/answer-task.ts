@@ -8,11 +8,11 @@ import type {
   AnswerStatus,
   AnswerTask,
   AnswerVersion,
-} from "./shapes.ts";
+} from "./chat-types.ts";
 
-/** What a chat stores of a task, while it runs and once it has ended. */
-export function answerTask(tree: TaskTree): AnswerTask {
-  const { usage, tree_usage, round, output, inputs, executions, ...root } = rootTask(tree);
+/** Returns the part of a task tree that a chat stores, while the task runs and after it has ended. */
+export function toAnswerTask(tree: TaskTree): AnswerTask {
+  const { usage, tree_usage, round, output, inputs, executions, ...root } = getRootTask(tree);
   const { [tree.root_task_id]: _root, ...child_tasks } = tree.tasks;
   const { references, approvals } = tree;
   const child_references = references.filter(({ task_id }) => task_id !== tree.root_task_id);
@@ -20,10 +20,10 @@ export function answerTask(tree: TaskTree): AnswerTask {
     output,
     references: references
       .filter(({ task_id }) => task_id === tree.root_task_id)
-      .map(({ task_id: _own, ...reference }) => reference),
+      .map(({ task_id: _taskId, ...reference }) => reference),
     ...(child_references.length === 0 ? {} : { child_references }),
     ...(Object.keys(child_tasks).length === 0 ? {} : { child_tasks }),
-    ...(approvals.length === 0 ? {} : { approvals: approvals.map(storedApproval) }),
+    ...(approvals.length === 0 ? {} : { approvals: approvals.map(toStoredApproval) }),
     ...(executions.length === 0 ? {} : { executions }),
     ...(inputs.length === 0 ? {} : { inputs }),
     ...(root.warnings === undefined ? {} : { warnings: root.warnings }),
@@ -35,51 +35,51 @@ export function answerTask(tree: TaskTree): AnswerTask {
   };
 }
 
-/** A result that was released stands in the output. */
-function storedApproval(approval: TaskApproval): TaskApproval {
-  return approval.status === "pending" ? approval : withoutBlocks(approval);
+/** Omits the blocks of a resolved approval, because a released result is part of the output. */
+function toStoredApproval(approval: TaskApproval): TaskApproval {
+  return approval.status === "pending" ? approval : omitBlocks(approval);
 }
 
-export function withoutBlocks(approval: TaskApproval): TaskApproval {
-  const { block_list: _held, ...rest } = approval;
+export function omitBlocks(approval: TaskApproval): TaskApproval {
+  const { block_list: _blocks, ...rest } = approval;
   return rest;
 }
 
-/** The task of an answer, in the shape in which a task that runs is followed. The same object for the same version. */
-export function answerTree(version: AnswerVersion): TaskTree {
-  const known = trees.get(version);
-  if (known !== undefined) return known;
+/** Returns the stored task of an answer as a task tree, so that it can be shown like a running task. Cached by version. */
+export function toAnswerTree(version: AnswerVersion): TaskTree {
+  const cachedTree = treeCache.get(version);
+  if (cachedTree !== undefined) return cachedTree;
   const { task_id = version.version_id, child_references = [], child_tasks } = version;
-  const root = rootOf(version, task_id);
+  const root = buildRootTask(version, task_id);
   const tree: TaskTree = {
     root_task_id: task_id,
     head: -1,
-    tasks: { ...(child_tasks && validChildren(root, child_tasks)), [task_id]: root },
+    tasks: { ...(child_tasks && filterValidChildren(root, child_tasks)), [task_id]: root },
     references: [
       ...version.references.map((reference) => ({ ...reference, task_id })),
       ...child_references,
     ],
     approvals: version.approvals ?? [],
   };
-  trees.set(version, tree);
+  treeCache.set(version, tree);
   return tree;
 }
 
-const trees = new WeakMap<AnswerVersion, TaskTree>();
+const treeCache = new WeakMap<AnswerVersion, TaskTree>();
 
-/** The configuration allows fewer levels of sub-agents. */
+/** Maximum depth of child tasks. Higher than any configuration allows. */
 const maxDepth = 100;
 
 /**
- * Without the tasks that more than one call refers to, or that are nested too deeply: an imported file can contain anything, and
- * if every call of a task named the same sub-agent, at each level, the calls to read would grow exponentially.
+ * Removes child tasks that several calls refer to or that are nested too deeply. An imported file can contain anything: if
+ * every call at every level referred to the same sub-agent, the number of calls to read would grow exponentially.
  */
-function validChildren(
+function filterValidChildren(
   root: TaskState,
   childTasks: Readonly<Record<string, TaskState>>,
 ): Record<string, TaskState> {
   const parents = new Map([...Object.values(childTasks), root].map((task) => [task.task_id, task]));
-  const repeated = new Map([...parents].map(([id, task]) => [id, repeatedCalls(task)]));
+  const repeatedCalls = new Map([...parents].map(([id, task]) => [id, findRepeatedCalls(task)]));
   return Object.fromEntries(
     Object.entries(childTasks).filter(([id, { task_id, info }]) => {
       const { parent_task_id: parent = "", depth } = info;
@@ -88,31 +88,31 @@ function validChildren(
         id !== root.task_id &&
         depth <= maxDepth &&
         depth > (parents.get(parent)?.info.depth ?? 0) &&
-        repeated.get(parent)?.has(id) !== true
+        repeatedCalls.get(parent)?.has(id) !== true
       );
     }),
   );
 }
 
-/** The ids that more than one call or more than one result has. */
-function repeatedCalls({ output }: TaskState): ReadonlySet<string> {
+/** Returns the call ids that occur in more than one call or in more than one result. */
+function findRepeatedCalls({ output }: TaskState): ReadonlySet<string> {
   const seen = { tool_call: new Set<string>(), tool_result: new Set<string>() };
-  const repeated = new Set<string>();
+  const repeatedCalls = new Set<string>();
   for (const item of output) {
     if (item.type !== "tool_call" && item.type !== "tool_result") continue;
-    if (seen[item.type].has(item.call_id)) repeated.add(item.call_id);
+    if (seen[item.type].has(item.call_id)) repeatedCalls.add(item.call_id);
     seen[item.type].add(item.call_id);
   }
-  return repeated;
+  return repeatedCalls;
 }
 
-function rootOf(version: AnswerVersion, task_id: string): TaskState {
+function buildRootTask(version: AnswerVersion, task_id: string): TaskState {
   const { output, usage, tree_usage, round, inputs, executions, error, status } = version;
   const { warnings, model_ms, waited_ms } = version;
   return {
     task_id,
-    info: answerTaskInfo(version),
-    status: taskStatuses[status],
+    info: toTaskInfo(version),
+    status: taskStatusByAnswerStatus[status],
     output,
     usage: usage ?? noUsage,
     ...(tree_usage === undefined ? {} : { tree_usage }),
@@ -132,8 +132,8 @@ function rootOf(version: AnswerVersion, task_id: string): TaskState {
   };
 }
 
-/** What an answer knows of the beginning of its task. */
-export function answerTaskInfo({
+/** Rebuilds the task info from the fields that an answer stores. */
+export function toTaskInfo({
   task_id,
   version_id,
   agent = "",
@@ -153,7 +153,7 @@ export function answerTaskInfo({
   };
 }
 
-const taskStatuses: Readonly<Record<AnswerStatus, TaskStatus>> = {
+const taskStatusByAnswerStatus: Readonly<Record<AnswerStatus, TaskStatus>> = {
   running: "working",
   completed: "completed",
   aborted: "canceled",
@@ -161,65 +161,69 @@ const taskStatuses: Readonly<Record<AnswerStatus, TaskStatus>> = {
   timeout: "expired",
 };
 
-export function answerStatus(status: TaskStatus): AnswerStatus {
-  return answerStatuses[status] ?? "running";
+export function toAnswerStatus(status: TaskStatus): AnswerStatus {
+  return answerStatusByTaskStatus[status] ?? "running";
 }
 
-const answerStatuses: Partial<Record<TaskStatus, AnswerStatus>> = {
+const answerStatusByTaskStatus: Partial<Record<TaskStatus, AnswerStatus>> = {
   completed: "completed",
   canceled: "aborted",
   failed: "error",
   expired: "timeout",
 };
 
-/** Why an answer did not come to its own end. A person who stops an answer knows why. */
-export function answerError(tree: TaskTree): AnswerError | undefined {
-  const root = rootTask(tree);
+/** Returns why an answer failed, expired or was aborted at an approval. Undefined for any other end, and while it is running. */
+export function toAnswerError(tree: TaskTree): AnswerError | undefined {
+  const root = getRootTask(tree);
   const { status, error, ended } = root;
   if (status === "failed")
     return {
-      phase: phaseOf(tree, root),
+      phase: findFailurePhase(tree, root),
       code: error?.code ?? "failed",
       message: error?.message ?? "the task failed",
     };
   if (status === "expired")
     return {
-      phase: phaseOf(tree, root),
+      phase: findFailurePhase(tree, root),
       code: "timeout",
-      message: ended?.reason ?? "the time was up",
+      message: ended?.reason ?? "the time limit was reached",
     };
   const abort = tree.approvals.find(({ resolution }) => resolution?.decision === "abort");
   if (status !== "canceled" || abort === undefined) return undefined;
-  const message = abort.resolution?.reason ?? "it was ended instead of approved";
+  const message = abort.resolution?.reason ?? "the task was aborted instead of approved";
   return { phase: "approval", code: "aborted", message };
 }
 
-function rootTask(tree: TaskTree): TaskState {
+function getRootTask(tree: TaskTree): TaskState {
   const root = tree.tasks[tree.root_task_id];
-  if (root === undefined) throw new TypeError("a task without a beginning has no answer");
+  if (root === undefined) throw new TypeError("the root task has no task.created event");
   return root;
 }
 
-/** What was under way when a task ended: the end of a task closes all of it, each in its own way. */
-function phaseOf(tree: TaskTree, task: TaskState): AnswerPhase {
+/** Returns what was in progress when the task ended, derived from its last round, its executions and its approvals. */
+function findFailurePhase(tree: TaskTree, task: TaskState): AnswerPhase {
   if (!task.round_done) return "model";
   const child = Object.values(tree.tasks).findLast(
     ({ info, status, task_id }) =>
       info.parent_task_id === task.task_id &&
       info.depth > task.info.depth &&
       (status === "canceled" || status === "expired") &&
-      isLast(task, task_id),
+      isLastCall(task, task_id),
   );
-  if (child !== undefined) return phaseOf(tree, child);
+  if (child !== undefined) return findFailurePhase(tree, child);
   if (task.executions.some(({ outcome }) => outcome === "unknown")) return "tool";
-  const waited = tree.approvals.some(
+  const hasExpiredApproval = tree.approvals.some(
     ({ task_id, status }) => task_id === task.task_id && status === "expired",
   );
-  return waited ? "approval" : "tool";
+  return hasExpiredApproval ? "approval" : "tool";
 }
 
-/** Whether nothing came of a call any more: the model has said nothing behind its result. */
-function isLast({ output }: TaskState, callId: string): boolean {
-  const result = output.findIndex((item) => item.type === "tool_result" && item.call_id === callId);
-  return result === -1 || output.slice(result + 1).every(({ type }) => type === "tool_result");
+/** True if the model wrote nothing after the result of the call. */
+function isLastCall({ output }: TaskState, callId: string): boolean {
+  const resultIndex = output.findIndex(
+    (item) => item.type === "tool_result" && item.call_id === callId,
+  );
+  return (
+    resultIndex === -1 || output.slice(resultIndex + 1).every(({ type }) => type === "tool_result")
+  );
 }

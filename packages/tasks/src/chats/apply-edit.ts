@@ -1,98 +1,120 @@
-import { unreachable } from "../error.ts";
+import { assertNever } from "../error.ts";
 import type { Usage } from "../items.ts";
 import { addUsage, noUsage } from "../usage.ts";
 import { countMessages, maxMessages } from "./chat-limits.ts";
-import { withUsageBack, withUsageKept } from "./chat-usage.ts";
-import type { ChatEdit, Edited, EditWorld, PersonEdit, Refusal, Removal } from "./edit.ts";
-import { answerWaits, finishAnswer } from "./finish-answer.ts";
-import { addAnswer, addMessage, addSeparator, insertAnswer } from "./grow-tree.ts";
+import { subtractRestoredUsage, retainRemovedUsage } from "./chat-usage.ts";
+import type {
+  ChatEdit,
+  EditResult,
+  EditEnvironment,
+  UserEdit,
+  EditRejection,
+  Removal,
+} from "./edit.ts";
+import { setAnswerWaiting, finishAnswer } from "./finish-answer.ts";
+import { addAnswer, addMessage, addSeparator, insertAnswer } from "./add-nodes.ts";
 import { bookmarkNode, chooseBranch, hideNode, pinNode } from "./mark-node.ts";
-import { deleteNode } from "./prune-tree.ts";
-import { badValue, refused } from "./refusal.ts";
-import { restore } from "./restore.ts";
-import { checkPersonEdit, checkSettings, checkTitle, settingsAfter } from "./chat-schemas.ts";
-import type { Chat } from "./shapes.ts";
-import { addAnswerVersion, addMessageVersion, chooseVersion, deleteVersion } from "./versions.ts";
-import { onOneLine } from "./words.ts";
+import { deleteNode } from "./delete-nodes.ts";
+import { rejectBadValue, rejectEdit } from "./edit-rejection.ts";
+import { restoreRemoval } from "./restore-removal.ts";
+import { checkUserEdit, checkSettings, checkTitle, applySettingsPatch } from "./chat-schemas.ts";
+import type { Chat } from "./chat-types.ts";
+import {
+  addAnswerVersion,
+  addMessageVersion,
+  chooseVersion,
+  deleteVersion,
+} from "./edit-versions.ts";
+import { collapseWhitespace } from "./version-text.ts";
 
-/** A chat with an edit made, or the reason why it is not. What the edit does not touch stays the same object. */
-export function applyEdit(chat: Chat, edit: ChatEdit, world: EditWorld): Edited {
-  const { by, moves } = traits[edit.type];
-  const problems = by === "person" ? checkPersonEdit(edit) : [];
-  if (problems.length > 0) return badValue(problems);
-  const now = world.now();
-  const edited = made(chat, edit, { newId: (prefix) => world.newId(prefix), now: () => now });
-  if (!edited.ok || (by === "model" && edited.chat === chat)) return edited;
-  if (grows.has(edit.type) && countMessages(edited.chat) > maxMessages)
-    return refused(
-      "bad_value",
-      `a chat can have at most ${maxMessages} messages, all versions counted: continue in a new chat, or delete some`,
+/** Returns the edited chat, or the reason for the rejection. Parts that the edit does not change are reused. */
+export function applyEdit(chat: Chat, edit: ChatEdit, environment: EditEnvironment): EditResult {
+  const { by, moves } = editTraits[edit.type];
+  const problems = by === "user" ? checkUserEdit(edit) : [];
+  if (problems.length > 0) return rejectBadValue(problems);
+  const now = environment.now();
+  const result = performEdit(chat, edit, {
+    newId: (prefix) => environment.newId(prefix),
+    now: () => now,
+  });
+  if (!result.ok || (by === "model" && result.chat === chat)) return result;
+  if (growingEdits.has(edit.type) && countMessages(result.chat) > maxMessages)
+    return rejectEdit(
+      "invalid_value",
+      `a chat can have at most ${maxMessages} messages including all versions; start a new chat or delete some messages`,
     );
   return {
-    ...edited,
+    ...result,
     chat: {
-      ...edited.chat,
+      ...result.chat,
       revision: by === "model" ? chat.revision : chat.revision + 1,
       updated_at: moves ? now : chat.updated_at,
     },
   };
 }
 
-/** What one edit added: a node, or a version of one that was there. */
-export interface Added {
+/** The node or version that an edit added. */
+export interface AddedNode {
   readonly node_id: string;
   readonly version_id?: string;
 }
 
-/** The ids are those of the last edit that added something; `added` has those of each. */
-export type EditedByAll =
+/** `node_id` and `version_id` are those of the last edit that added something; `added` has those of each edit. */
+export type EditsResult =
   | {
       readonly ok: true;
       readonly chat: Chat;
       readonly node_id?: string;
       readonly version_id?: string;
-      readonly added: readonly (Added | null)[];
+      readonly added: readonly (AddedNode | null)[];
       readonly removals: readonly Removal[];
     }
-  /** `at`: the index of the edit that was refused. */
-  | (Refusal & { readonly at: number });
+  /** `index` is the index of the rejected edit. */
+  | (EditRejection & { readonly index: number });
 
-/** All edits in their order, or none. */
-export function applyEdits(chat: Chat, edits: readonly ChatEdit[], world: EditWorld): EditedByAll {
-  let now = chat;
-  const added: (Added | null)[] = [];
+/** Applies all edits in order, or none of them. */
+export function applyEdits(
+  chat: Chat,
+  edits: readonly ChatEdit[],
+  environment: EditEnvironment,
+): EditsResult {
+  let current = chat;
+  const added: (AddedNode | null)[] = [];
   const removals: Removal[] = [];
-  for (const [at, edit] of edits.entries()) {
-    const edited = applyEdit(now, edit, world);
-    if (!edited.ok) return { ...edited, at };
-    now = edited.chat;
-    added.push(addedBy(edited));
-    if (edited.removal !== undefined) removals.push(edited.removal);
+  for (const [index, edit] of edits.entries()) {
+    const result = applyEdit(current, edit, environment);
+    if (!result.ok) return { ...result, index };
+    current = result.chat;
+    added.push(toAddedNode(result));
+    if (result.removal !== undefined) removals.push(result.removal);
   }
-  return { ok: true, chat: now, ...added.findLast((one) => one !== null), added, removals };
+  return { ok: true, chat: current, ...added.findLast((entry) => entry !== null), added, removals };
 }
 
-function addedBy({ node_id, version_id }: Extract<Edited, { ok: true }>): Added | null {
+function toAddedNode({ node_id, version_id }: Extract<EditResult, { ok: true }>): AddedNode | null {
   if (node_id === undefined) return null;
   return version_id === undefined ? { node_id } : { node_id, version_id };
 }
 
-/** Whether an edit raises the revision, and whether it moves the chat up in the list: looking is not changing. */
-const traits: Readonly<
-  Record<ChatEdit["type"], { by: "person" | "server" | "model"; moves: boolean }>
+/**
+ * `by`: who makes the edit; edits by a model do not increase the revision. `moves`: the edit moves the chat to the top of the
+ * list.
+ */
+const editTraits: Readonly<
+  Record<ChatEdit["type"], { by: "user" | "server" | "model"; moves: boolean }>
 > = {
-  rename: { by: "person", moves: true },
-  tag: { by: "person", moves: false },
-  pin_chat: { by: "person", moves: false },
-  settings: { by: "person", moves: true },
-  choose_branch: { by: "person", moves: false },
-  choose_version: { by: "person", moves: false },
-  pin: { by: "person", moves: false },
-  hide: { by: "person", moves: false },
-  bookmark: { by: "person", moves: false },
-  add_separator: { by: "person", moves: true },
-  delete_node: { by: "person", moves: true },
-  delete_version: { by: "person", moves: true },
+  rename: { by: "user", moves: true },
+  tag: { by: "user", moves: false },
+  pin_chat: { by: "user", moves: false },
+  settings: { by: "user", moves: true },
+  choose_branch: { by: "user", moves: false },
+  choose_version: { by: "user", moves: false },
+  pin: { by: "user", moves: false },
+  hide: { by: "user", moves: false },
+  bookmark: { by: "user", moves: false },
+  add_separator: { by: "user", moves: true },
+  delete_node: { by: "user", moves: true },
+  delete_version: { by: "user", moves: true },
   add_message: { by: "server", moves: true },
   add_message_version: { by: "server", moves: true },
   add_answer: { by: "server", moves: true },
@@ -104,8 +126,8 @@ const traits: Readonly<
   title_by_model: { by: "model", moves: true },
 };
 
-/** A deletion can be undone in any case. */
-const grows: ReadonlySet<ChatEdit["type"]> = new Set([
+/** Edits that the message limit applies to. `restore` is not among them: a deletion can always be undone. */
+const growingEdits: ReadonlySet<ChatEdit["type"]> = new Set([
   "add_separator",
   "add_message",
   "add_message_version",
@@ -114,16 +136,19 @@ const grows: ReadonlySet<ChatEdit["type"]> = new Set([
   "add_answer_version",
 ]);
 
-function made(chat: Chat, edit: ChatEdit, world: EditWorld): Edited {
+function performEdit(chat: Chat, edit: ChatEdit, environment: EditEnvironment): EditResult {
   switch (edit.type) {
     case "rename":
-      return { ok: true, chat: { ...chat, title: onOneLine(edit.title), title_by: "user" } };
+      return {
+        ok: true,
+        chat: { ...chat, title: collapseWhitespace(edit.title), title_by: "user" },
+      };
     case "tag":
       return { ok: true, chat: { ...chat, tags: edit.tags } };
     case "pin_chat":
       return { ok: true, chat: { ...chat, pinned: edit.value } };
     case "settings":
-      return changeSettings(chat, edit.patch);
+      return editSettings(chat, edit.patch);
     case "choose_branch":
       return chooseBranch(chat, edit.node_id);
     case "choose_version":
@@ -135,51 +160,51 @@ function made(chat: Chat, edit: ChatEdit, world: EditWorld): Edited {
     case "bookmark":
       return bookmarkNode(chat, edit.node_id, edit.value);
     case "add_separator":
-      return addSeparator(chat, edit.after, world);
+      return addSeparator(chat, edit.after, environment);
     case "delete_node":
-      return withUsageKept(deleteNode(chat, edit.node_id, edit.children, world));
+      return retainRemovedUsage(deleteNode(chat, edit.node_id, edit.children, environment));
     case "delete_version":
-      return withUsageKept(deleteVersion(chat, edit.node_id, edit.version_id, world));
+      return retainRemovedUsage(deleteVersion(chat, edit.node_id, edit.version_id, environment));
     case "add_message":
-      return addMessage(chat, edit.parent, edit.message, world);
+      return addMessage(chat, edit.parent, edit.message, environment);
     case "add_message_version":
-      return addMessageVersion(chat, edit.node_id, edit.message, world);
+      return addMessageVersion(chat, edit.node_id, edit.message, environment);
     case "add_answer":
-      return addAnswer(chat, edit.parent, edit.answer, world);
+      return addAnswer(chat, edit.parent, edit.answer, environment);
     case "insert_answer":
-      return insertAnswer(chat, edit.after, edit.answer, world);
+      return insertAnswer(chat, edit.after, edit.answer, environment);
     case "add_answer_version":
-      return addAnswerVersion(chat, edit.node_id, edit.answer, world);
+      return addAnswerVersion(chat, edit.node_id, edit.answer, environment);
     case "answer_waits":
-      return answerWaits(chat, edit.node_id, edit.version_id, edit.value);
+      return setAnswerWaiting(chat, edit.node_id, edit.version_id, edit.value);
     case "finish_answer":
       return finishAnswer(chat, edit.node_id, edit.version_id, edit.end);
     case "title_by_model":
-      return titleByModel(chat, edit.title, edit.usage);
+      return setModelTitle(chat, edit.title, edit.usage);
     case "restore":
-      return withUsageBack(restore(chat, edit.removal), edit.removal);
+      return subtractRestoredUsage(restoreRemoval(chat, edit.removal), edit.removal);
     default:
-      return unreachable(edit);
+      return assertNever(edit);
   }
 }
 
-function changeSettings(
+function editSettings(
   chat: Chat,
-  patch: Extract<PersonEdit, { type: "settings" }>["patch"],
-): Edited {
-  const settings = settingsAfter(chat.settings, patch);
+  patch: Extract<UserEdit, { type: "settings" }>["patch"],
+): EditResult {
+  const settings = applySettingsPatch(chat.settings, patch);
   const problems = checkSettings(settings, "patch");
-  return problems.length > 0 ? badValue(problems) : { ok: true, chat: { ...chat, settings } };
+  return problems.length > 0 ? rejectBadValue(problems) : { ok: true, chat: { ...chat, settings } };
 }
 
-/** Once, and never over a name that somebody gave. */
-function titleByModel(chat: Chat, title: string, usage: Usage | undefined): Edited {
+/** Sets the title only if the chat has none. */
+function setModelTitle(chat: Chat, title: string, usage: Usage | undefined): EditResult {
   const problems = checkTitle(title);
-  if (problems.length > 0) return badValue(problems);
+  if (problems.length > 0) return rejectBadValue(problems);
   if (chat.title_by !== "nobody")
-    return refused("illegal_place", "the chat has a name already, which a model does not change");
-  const named: Chat = { ...chat, title, title_by: "model" };
-  if (usage === undefined) return { ok: true, chat: named };
+    return rejectEdit("invalid_position", "the chat already has a title: a model cannot change it");
+  const titledChat: Chat = { ...chat, title, title_by: "model" };
+  if (usage === undefined) return { ok: true, chat: titledChat };
   const extra_usage = addUsage(chat.extra_usage ?? noUsage, usage);
-  return { ok: true, chat: { ...named, extra_usage } };
+  return { ok: true, chat: { ...titledChat, extra_usage } };
 }

@@ -1,51 +1,56 @@
 import * as v from "valibot";
-import { isPlainObject } from "./check-value.ts";
+import { isPlainObject } from "./value-checks.ts";
 import {
+  acceptFormerValues,
   findProblems,
   integer,
   issuePath,
   smallJsonObject,
-  list,
-  nonEmpty,
-  object,
+  readonlyArray,
+  nonEmptyText,
+  strictObject,
   optionalFields,
   patchFields,
-  positive,
-  text,
+  positiveNumber,
+  boundedText,
   wellFormed,
-  words,
-} from "./schema.ts";
+  nonBlankText,
+} from "./schema-builders.ts";
+import { formerResultPolicies, upgradeSettings } from "./upgrade-settings.ts";
 
 /* Schemas of settings, messages and edits, as clients send them and as chats store them. */
 
-/** Of a message, of each context beside it, and of instructions. */
+/** Limit for a message, for each context snippet and for instructions. */
 export const maxMessageCharacters = 1_000_000;
 
-/** Of an agent, a model, a node, … */
-const name = nonEmpty(300);
+/** Name of an agent, model or tool group, or a node id. */
+const nameSchema = nonEmptyText(300);
 
 /** Upper limits of what a task may use. */
-export const limits = object(
+export const limitsSchema = strictObject(
   optionalFields({
     rounds: integer(1),
     tokens: integer(1),
-    cost: positive,
-    seconds: positive,
+    cost: positiveNumber,
+    seconds: positiveNumber,
     depth: integer(0),
   }),
 );
 
-/** Parameters by their names in the Responses API. `null` removes what a lower layer has set. */
-export type ModelOptions = v.InferOutput<typeof modelOptions>;
-export const modelOptions = v.pipe(
+/**
+ * Parameters by their names in the Responses API. `null` removes a parameter that less specific options set, such as those of
+ * the chat.
+ */
+export type ModelOptions = v.InferOutput<typeof modelOptionsSchema>;
+export const modelOptionsSchema = v.pipe(
   smallJsonObject,
   v.description(
-    "Parameters for the model by their names in the Responses API; null takes one out.",
+    "Parameters for the model by their names in the Responses API; null removes a parameter.",
   ),
 );
 
 export type PrivacyKind = keyof typeof privacyKinds;
-/** The field that a kind requires. The other kinds match by form, or exactly `value` if it is set. */
+/** The field that each kind requires. Kinds without one match by format, or exactly `value` if it is set. */
 const privacyKinds = {
   email: undefined,
   phone: undefined,
@@ -58,123 +63,144 @@ const privacyKinds = {
   pattern: "pattern",
 } as const;
 
-export type PrivacyField = Readonly<v.InferOutput<typeof privacyField>>;
-const privacyField = v.pipe(
-  object({
+export type PrivacyField = Readonly<v.InferOutput<typeof privacyFieldSchema>>;
+const privacyFieldSchema = v.pipe(
+  strictObject({
     kind: v.picklist(Object.keys(privacyKinds) as PrivacyKind[]),
     ...optionalFields({
-      value: nonEmpty(10_000),
-      pattern: nonEmpty(10_000),
+      value: nonEmptyText(10_000),
+      pattern: nonEmptyText(10_000),
       label: v.pipe(
-        name,
-        v.description("For the placeholder: {{LABEL_1_x7f3}}; the kind unless it says otherwise."),
+        nameSchema,
+        v.description("For the placeholder: {{LABEL_1_x7f3}}; default: the kind."),
       ),
     }),
   }),
   v.rawCheck(({ dataset, addIssue }) => {
     if (!dataset.typed) return;
     const { value: input } = dataset;
-    const needed = privacyKinds[input.kind];
-    const unused = needed === "pattern" ? "value" : "pattern";
-    const key = needed !== undefined && input[needed] === undefined ? needed : unused;
-    if (key === unused && input[unused] === undefined) return;
+    const requiredField = privacyKinds[input.kind];
+    const unusedField = requiredField === "pattern" ? "value" : "pattern";
+    const invalidField =
+      requiredField !== undefined && input[requiredField] === undefined
+        ? requiredField
+        : unusedField;
+    if (invalidField === unusedField && input[unusedField] === undefined) return;
     addIssue({
       message:
-        key === needed
-          ? `is missing: the kind "${input.kind}" needs it`
-          : `has no meaning for the kind "${input.kind}"`,
-      path: issuePath(input, key),
+        invalidField === requiredField
+          ? `is required for the kind "${input.kind}"`
+          : `is not allowed for the kind "${input.kind}"`,
+      path: issuePath(input, invalidField),
     });
   }),
 );
 
-export type PrivacySettings = Readonly<v.InferOutput<typeof privacySettings>>;
-const privacySettings = object({ enabled: v.boolean(), fields: list(privacyField) });
+export type PrivacySettings = Readonly<v.InferOutput<typeof privacySettingsSchema>>;
+const privacySettingsSchema = strictObject({
+  enabled: v.boolean(),
+  fields: readonlyArray(privacyFieldSchema),
+});
+
+const resultPolicySchema = acceptFormerValues(
+  v.picklist(["never", "on_error", "always"]),
+  formerResultPolicies,
+);
 
 const settingsFields = {
-  agent: name,
-  model: name,
-  instructions: v.pipe(text(maxMessageCharacters), v.description("The user's system prompt.")),
-  tool_groups: list(name),
-  skills: v.pipe(list(name), v.description("By name; absent: all that are configured.")),
-  options: modelOptions,
-  limits,
-  results: v.pipe(
-    v.picklist(["never", "on error", "always"]),
+  agent: nameSchema,
+  model: nameSchema,
+  instructions: v.pipe(
+    boundedText(maxMessageCharacters),
+    v.description("The user's system prompt."),
+  ),
+  tool_groups: readonlyArray(nameSchema),
+  skills: v.pipe(
+    readonlyArray(nameSchema),
+    v.description("By name; absent: all configured skills."),
+  ),
+  options: modelOptionsSchema,
+  limits: limitsSchema,
+  result_approval: v.pipe(
+    resultPolicySchema,
     v.description(
-      "When a person is asked before the model gets a tool's result; absent: as the gateway is configured.",
+      "When a user must approve a tool's result before the model receives it; absent: the default of the gateway.",
     ),
   ),
+  results: v.pipe(resultPolicySchema, v.description("Former name of `result_approval`.")),
   turns: v.pipe(
     integer(0),
     v.description(
-      "How many turns of the conversation the model receives; absent: as the gateway is configured. 0: all.",
+      "How many turns of the conversation the model receives. 0: all; absent: the default of the gateway.",
     ),
   ),
-  privacy: privacySettings,
+  privacy: privacySettingsSchema,
   time_zone: v.pipe(
-    nonEmpty(100),
+    nonEmptyText(100),
     v.description("An IANA name, for the date in the system prompt."),
   ),
-  exact_time: v.pipe(
+  message_times: v.pipe(
     v.boolean(),
-    v.description("Every message of the user tells its time of day."),
+    v.description("Adds the time of day to every message of the user."),
   ),
+  exact_time: v.pipe(v.boolean(), v.description("Former name of `message_times`.")),
   title_model: v.pipe(
-    name,
-    v.description("The model that names the chat; absent: the one that answers."),
+    nameSchema,
+    v.description("The model that names the chat; absent: the model that answers."),
   ),
 };
 
-/** Time zones, and what a pattern of a privacy field may cost, are checked where they are used. */
-export type ChatSettings = Readonly<v.InferOutput<typeof chatSettings>>;
-export const chatSettings = v.pipe(
-  object(optionalFields(settingsFields)),
+/** Time zones, and the cost of a privacy field's pattern, are checked where they are used. */
+export type ChatSettings = Readonly<v.InferOutput<typeof chatSettingsSchema>>;
+export const chatSettingsSchema = v.pipe(
+  strictObject(optionalFields(settingsFields)),
   v.rawCheck(({ dataset: { value: input }, addIssue }) => {
     if (!isPlainObject(input) || input["agent"] === undefined || input["model"] === undefined)
       return;
     addIssue({
-      message: "a chat has an agent or a model, not both",
+      message: "a chat can have an agent or a model, not both",
       path: issuePath(input, "agent"),
     });
   }),
 );
 
-const chatTitle = words(300);
+const chatTitleSchema = nonBlankText(300);
 
-const chatTags = v.pipe(
-  list(words(100), { max: 100 }),
+const chatTagsSchema = v.pipe(
+  readonlyArray(nonBlankText(100), { max: 100 }),
   v.rawCheck(({ dataset, addIssue }) => {
     if (!dataset.typed) return;
     const { value: input } = dataset;
-    const key = input.findIndex((tag, index) => input.indexOf(tag) !== index);
-    if (key === -1) return;
+    const duplicateIndex = input.findIndex((tag, index) => input.indexOf(tag) !== index);
+    if (duplicateIndex === -1) return;
     addIssue({
-      message: "is there twice",
-      path: issuePath(input, key),
+      message: "is a duplicate",
+      path: issuePath(input, duplicateIndex),
     });
   }),
   v.metadata({ uniqueItems: true }),
 );
 
-const messageText = v.pipe(
+const messageTextSchema = v.pipe(
   v.string(),
   v.maxLength(
     maxMessageCharacters,
-    `must have at most ${maxMessageCharacters} characters: send the rest as another message or attach it as a file`,
+    `must have at most ${maxMessageCharacters} characters; send the rest as another message or attach it as a file`,
   ),
   wellFormed,
 );
 
-/** Imported conversations of others have names of any length; what clients send is limited in `bodies.ts`. */
-export type Attachment = Readonly<v.InferOutput<typeof attachment>>;
-export const attachment = object({
+/** Imported conversations may have file names of any length; limits for clients are in `request-bodies.ts`. */
+export type Attachment = Readonly<v.InferOutput<typeof attachmentSchema>>;
+export const attachmentSchema = strictObject({
   kind: v.picklist(["image", "audio", "file"]),
   url: v.pipe(
     v.string(),
     v.nonEmpty(),
     wellFormed,
-    v.description("Of a blob, or with https:, http: or data:. As long as a body may be."),
+    v.description(
+      "The URL of a blob, or a URL with https:, http: or data:. Limited only by the size of the body.",
+    ),
   ),
   ...optionalFields({
     filename: v.pipe(v.string(), wellFormed),
@@ -183,85 +209,94 @@ export const attachment = object({
   }),
 });
 
-/** Context that the user added to a message: a file, a selection, a page. Stored apart from its text. */
-export type ContextSnippet = Readonly<v.InferOutput<typeof contextSnippet>>;
-export const contextSnippet = object({
+/** Context that the user added to a message: a file, a selection, a page. Stored apart from the message text. */
+export type ContextSnippet = Readonly<v.InferOutput<typeof contextSnippetSchema>>;
+export const contextSnippetSchema = strictObject({
   kind: v.picklist(["file", "selection", "page", "text"]),
-  title: text(10_000),
-  text: messageText,
-  ...optionalFields({ url: text(100_000) }),
+  title: boundedText(10_000),
+  text: messageTextSchema,
+  ...optionalFields({ url: boundedText(100_000) }),
 });
 
-/** The fields of a message of the user. */
+/** The fields of a user message. */
 export const messageFields = {
-  text: messageText,
+  text: messageTextSchema,
   ...optionalFields({
-    attachments: list(attachment, { max: 1000 }),
-    contexts: list(contextSnippet, { max: 1000 }),
-    options: modelOptions,
+    attachments: readonlyArray(attachmentSchema, { max: 1000 }),
+    contexts: readonlyArray(contextSnippetSchema, { max: 1000 }),
+    options: modelOptionsSchema,
   }),
 };
 
-export type NewMessage = Readonly<v.InferOutput<typeof newMessage>>;
-const newMessage = object(messageFields);
+export type NewMessage = Readonly<v.InferOutput<typeof newMessageSchema>>;
+const newMessageSchema = strictObject(messageFields);
 
-const ofNode = { node_id: name };
-const ofVersion = { node_id: name, version_id: name };
-const mark = { node_id: name, value: v.boolean() };
+const nodeFields = { node_id: nameSchema };
+const versionFields = { node_id: nameSchema, version_id: nameSchema };
+const markFields = { node_id: nameSchema, value: v.boolean() };
 
-/** What clients may ask for in `POST /api/chats/{chat}/edits`. */
-export type PersonEdit = Readonly<v.InferOutput<typeof personEdit>>;
-export const personEdit = v.variant("type", [
-  object({ type: v.literal("rename"), title: chatTitle }),
-  object({ type: v.literal("tag"), tags: chatTags }),
-  object({ type: v.literal("pin_chat"), value: v.boolean() }),
-  /** By field; `null` takes one out. */
-  object({ type: v.literal("settings"), patch: object(patchFields(settingsFields)) }),
-  /** The current path goes through this node, and on from it as it did before. */
-  object({ type: v.literal("choose_branch"), ...ofNode }),
-  object({ type: v.literal("choose_version"), ...ofVersion }),
-  object({ type: v.literal("pin"), ...mark }),
-  object({ type: v.literal("hide"), ...mark }),
-  object({ type: v.literal("bookmark"), ...mark }),
-  /** At the end of the path, or between a node and the next one on the path. */
-  object({ type: v.literal("add_separator"), after: name }),
-  /** `children`: what stands under it goes too, or moves up to its parent. */
-  object({ type: v.literal("delete_node"), ...ofNode, children: v.picklist(["delete", "keep"]) }),
-  object({ type: v.literal("delete_version"), ...ofVersion }),
+/** The edits that clients can send to `POST /api/chats/{chat}/edits`. */
+export type UserEdit = Readonly<v.InferOutput<typeof userEditSchema>>;
+export const userEditSchema = v.variant("type", [
+  strictObject({ type: v.literal("rename"), title: chatTitleSchema }),
+  strictObject({ type: v.literal("tag"), tags: chatTagsSchema }),
+  strictObject({ type: v.literal("pin_chat"), value: v.boolean() }),
+  /** Sets the given fields; `null` removes one. */
+  strictObject({ type: v.literal("settings"), patch: strictObject(patchFields(settingsFields)) }),
+  /** Moves the current path to this node; below it, the path is unchanged. */
+  strictObject({ type: v.literal("choose_branch"), ...nodeFields }),
+  strictObject({ type: v.literal("choose_version"), ...versionFields }),
+  strictObject({ type: v.literal("pin"), ...markFields }),
+  strictObject({ type: v.literal("hide"), ...markFields }),
+  strictObject({ type: v.literal("bookmark"), ...markFields }),
+  /** Between a node and the next node on the path, or at the end of the path. */
+  strictObject({ type: v.literal("add_separator"), after: nameSchema }),
+  /** `children`: whether the nodes below are deleted too, or move up to the parent. */
+  strictObject({
+    type: v.literal("delete_node"),
+    ...nodeFields,
+    children: v.picklist(["delete", "keep"]),
+  }),
+  strictObject({ type: v.literal("delete_version"), ...versionFields }),
 ]);
 
-export type NewChat = Readonly<v.InferOutput<typeof newChat>>;
-export const newChat = object(
-  optionalFields({ title: chatTitle, settings: chatSettings, tags: chatTags }),
+export type NewChatInput = Readonly<v.InferOutput<typeof newChatSchema>>;
+export const newChatSchema = strictObject(
+  optionalFields({ title: chatTitleSchema, settings: chatSettingsSchema, tags: chatTagsSchema }),
   { nullIsAbsent: true },
 );
 
-/** Returns all problems, each with its path before it. */
+/** Returns all problems, each prefixed with its path. */
 export function checkSettings(value: unknown, path = ""): string[] {
-  return findProblems(chatSettings, value, path);
+  return findProblems(chatSettingsSchema, value, path);
 }
 
 export function checkTitle(value: unknown, path = "title"): string[] {
-  return findProblems(chatTitle, value, path);
+  return findProblems(chatTitleSchema, value, path);
 }
 
 export function checkTags(value: unknown, path = "tags"): string[] {
-  return findProblems(chatTags, value, path);
+  return findProblems(chatTagsSchema, value, path);
 }
 
 export function checkMessage(value: unknown, path = ""): string[] {
-  return findProblems(newMessage, value, path);
+  return findProblems(newMessageSchema, value, path);
 }
 
-/** Checks the values of an edit; whether the chat allows it is checked by `applyEdit`. */
-export function checkPersonEdit(value: unknown): string[] {
-  return findProblems(personEdit, value);
+/** Checks the values of an edit. Whether the chat allows it is checked by `applyEdit`. */
+export function checkUserEdit(value: unknown): string[] {
+  return findProblems(userEditSchema, value);
 }
 
-export function settingsAfter(settings: ChatSettings, patch: SettingsPatch): ChatSettings {
-  const given = Object.entries(patch).filter(([, value]) => value !== undefined);
-  const merged = Object.entries({ ...settings, ...Object.fromEntries(given) });
-  return Object.fromEntries(merged.filter(([, value]) => value !== null));
+export function applySettingsPatch(settings: ChatSettings, patch: SettingsPatch): ChatSettings {
+  const definedEntries = Object.entries(upgradeSettings(patch)).filter(
+    ([, value]) => value !== undefined,
+  );
+  const mergedEntries = Object.entries({
+    ...upgradeSettings(settings),
+    ...Object.fromEntries(definedEntries),
+  });
+  return Object.fromEntries(mergedEntries.filter(([, value]) => value !== null));
 }
 
-type SettingsPatch = Extract<PersonEdit, { type: "settings" }>["patch"];
+type SettingsPatch = Extract<UserEdit, { type: "settings" }>["patch"];

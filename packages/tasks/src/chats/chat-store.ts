@@ -1,30 +1,32 @@
 import type { JsonValue } from "../json.ts";
 import type { Usage } from "../items.ts";
 import type { Removal } from "./edit.ts";
-import type { ChatPatch } from "./in-out/patch.ts";
-import type { Chat } from "./shapes.ts";
+import type { ChatPatch } from "./import-export/chat-patch.ts";
+import type { Chat } from "./chat-types.ts";
 
-/* Where chats last, as those who serve them see it. `@deltawire/store` implements it on SQLite. */
+/* The interface of a chat store. `@deltawire/store` implements it on SQLite and PostgreSQL. */
 
-/** A chat as it is kept. */
-export interface KeptChat {
+/** A chat as the store returns it. */
+export interface StoredChat {
   readonly chat: Chat;
-  /** Of its last change of any kind, in the order of all changes of all chats: the cursor of the change feed. */
+  /** Stamp of the last change; stamps number the changes of all chats. It is the cursor of the change feed. */
   readonly stamp: number;
-  /** It is deleted, and can still be restored. */
+  /** Set if the chat is deleted. It can still be restored. */
   readonly deleted_at?: string;
+  /** Default "". */
+  readonly owner?: string;
 }
 
-/** What has become of a chat since it was at another stamp. */
-export interface ChatSince extends ChatPatch {
-  /** The stamp that it was at. */
+/** The changes of a chat since an earlier stamp. */
+export interface ChatUpdate extends ChatPatch {
+  /** The earlier stamp. */
   readonly from: number;
-  /** Of the whole chat, as it is now. */
+  /** Current usage of the complete chat. */
   readonly usage: Usage;
   readonly deleted_at?: string;
 }
 
-/** What a list shows of a chat. */
+/** The entry of a chat in lists. */
 export interface ChatSummary {
   readonly chat_id: string;
   readonly title: string;
@@ -34,27 +36,27 @@ export interface ChatSummary {
   readonly revision: number;
   readonly tags: readonly string[];
   readonly pinned: boolean;
-  /** Of users' messages and answers. */
+  /** Number of user messages and answers. */
   readonly messages: number;
-  /** The answers that run, and of these the ones that wait for a person. */
+  /** Number of running answers, and how many of them are waiting for a user. */
   readonly running: number;
   readonly waiting: number;
   /**
-   * The beginning of the first words that a person has said on its path, or where none has, of the first that were said:
-   * what a chat without a title is known by.
+   * Beginning of the first user message on the path, or of the first answer if no user message has text. Shown instead of
+   * a missing title.
    */
-  readonly first_words: string;
-  /** The beginning of the last words on its path; those of an answer without the marks of Markdown. */
+  readonly opening_text: string;
+  /** Beginning of the last text on the path; answers without Markdown syntax. */
   readonly excerpt: string;
-  /** Of all versions of all messages, also of those that were deleted, and of titles. */
+  /** Usage of all versions of all messages, including deleted ones, and of titles. */
   readonly usage: Usage;
   readonly stamp: number;
   readonly deleted_at?: string;
 }
 
 /**
- * Something of what was said, an answer's without the marks of Markdown, with what was looked for in it: half-open ranges in
- * UTF-16 units of `text`.
+ * An excerpt of a message that matches a search, without Markdown syntax if it is an answer. `marks`: the matches, as half-open
+ * ranges in UTF-16 units of `text`.
  */
 export interface SearchHit {
   readonly node_id: string;
@@ -63,14 +65,14 @@ export interface SearchHit {
   readonly marks: readonly (readonly [start: number, end: number])[];
 }
 
-/** `title_marks` where the title has it. The hits are the newest of the chat, a few at the most. */
-export interface FoundChat {
+/** `title_marks`: matches in the title. `hits`: the newest matching messages, a few at most. */
+export interface ChatSearchResult {
   readonly chat: ChatSummary;
   readonly title_marks: readonly (readonly [start: number, end: number])[];
   readonly hits: readonly SearchHit[];
 }
 
-/** A chat changed, or is gone for good. */
+/** A chat has changed, or has been deleted permanently. */
 export type ChatChange =
   | { readonly type: "chat.changed"; readonly stamp: number; readonly chat: ChatSummary }
   | { readonly type: "chat.removed"; readonly stamp: number; readonly chat_id: string };
@@ -82,7 +84,7 @@ export interface RunningAnswer {
   readonly task_id: string;
 }
 
-/** What stands for a private value in all that a model is told of a chat. Never leaves the server. */
+/** A placeholder, and the private value that it replaces in everything that models receive. Never leaves the server. */
 export interface Placeholder {
   readonly placeholder: string;
   readonly value: string;
@@ -92,84 +94,119 @@ export interface Placeholder {
 /** A long value of a chat that its model can read in pages and pass on by name. */
 export interface ChatVariable {
   readonly name: string;
-  /** Where it came from: a call, and its result or one of its arguments. */
+  /** The call that produced it. `of` names its result or one of its arguments. */
   readonly call_id: string;
   readonly of: string;
   readonly tool: string;
   readonly length: number;
-  /** The blob that holds it. */
+  /** URL of the blob with the value. */
   readonly url: string;
   readonly created_at: string;
 }
 
-export interface ChatListOptions {
+export interface ListChatsOptions {
+  /** Only chats of this owner are listed. */
+  owner: string;
   limit: number;
-  /** The last chat of the page before. */
+  /** The last chat of the previous page. */
   before?: string;
   tag?: string;
-  /** Only those that are deleted. */
+  /** Lists only deleted chats. */
   deleted?: boolean;
 }
 
-/** What is kept beside a chat when it is saved, in the same transaction. */
-export interface SaveMore {
-  /** What deletes took: several edits are saved at once. */
+export interface ClaimUntitledOptions {
+  /** How long ago the last answer must have ended, in milliseconds. */
+  minAgeMs: number;
+  limit: number;
+}
+
+export interface SearchChatsOptions {
+  /** Only chats of this owner are searched. */
+  owner: string;
+  limit: number;
+  tag?: string;
+}
+
+/** Written together with a chat, in the same transaction. */
+export interface SaveChatOptions {
+  /** One removal for each deletion among the saved edits. */
   removals?: readonly Removal[];
-  /** The removal that was undone: it is kept no longer. */
+  /** Id of the removal that was undone; it is deleted. */
   restored?: string;
-  /** What the model gets back of an answer in later turns, as items of the Responses wire, by version. */
+  /** Items of the Responses API that replay an answer to its model in later turns, by version id. */
   replays?: Readonly<Record<string, readonly JsonValue[]>>;
 }
 
-export interface ChatToCreate {
+export interface NewChatRecord {
   readonly chat: Chat;
-  readonly replays?: SaveMore["replays"];
+  /** Owner of the access key of the request; default "". */
+  readonly owner?: string;
+  readonly replays?: SaveChatOptions["replays"];
   readonly variables?: readonly ChatVariable[];
 }
 
-/** Every method rejects with a `StoreErrorCode` in `code` where the store fails. */
+/** Every method rejects with a `StoreErrorCode` in `code` if the store fails. */
 export interface ChatStore {
-  /** All of them or none. Rejects where one of the ids is taken. */
-  createChats(chats: readonly ChatToCreate[]): Promise<void>;
-  chat(chatId: string): Promise<KeptChat | undefined>;
-  /** Bytes of JSON of all messages. 0 if there is no such chat. */
-  chatBytes(chatId: string): Promise<number>;
+  /** Creates all chats or none. Rejects if one of the ids exists. */
+  createChats(chats: readonly NewChatRecord[]): Promise<void>;
+  getChat(chatId: string): Promise<StoredChat | undefined>;
+  /** Size of the JSON of all messages, in bytes. 0 if the chat does not exist. */
+  getChatBytes(chatId: string): Promise<number>;
   /**
-   * What differs from the chat as it was at an earlier stamp; nodes with answers that run are always among the changed ones.
-   * Undefined where there is no such chat, or where it was not there at that stamp.
+   * Returns the changes since an earlier stamp; nodes with running answers are always included. Undefined if the chat does not
+   * exist or did not exist at that stamp.
    */
-  chatSince(chatId: string, stamp: number): Promise<ChatSince | undefined>;
-  /** Writes what differs. `conflict`: it is no longer as `before`, and nothing was written. */
-  saveChat(before: KeptChat, after: Chat, more?: SaveMore): Promise<KeptChat | "conflict">;
-  /** Pinned ones first, then the last changed first. */
-  listChats(options: ChatListOptions): Promise<ChatSummary[]>;
+  getChatUpdate(chatId: string, stamp: number): Promise<ChatUpdate | undefined>;
+  /** Writes the differences. `conflict`: the stored chat is no longer `before`; nothing was written. */
+  saveChat(
+    before: StoredChat,
+    after: Chat,
+    options?: SaveChatOptions,
+  ): Promise<StoredChat | "conflict">;
+  /** Pinned chats first, then the most recently changed ones. */
+  listChats(options: ListChatsOptions): Promise<ChatSummary[]>;
   /**
-   * Chats in which a title or one message has all words of the query, the last of them also where it is only begun: the
-   * last changed chat first, each with its newest hits.
-   * Words of Chinese, Japanese and Korean match within a run of characters, from one character on.
-   * Of a query the first 200 characters are looked for.
+   * Finds chats in which the title or one message has all words of the query; the last word matches as a prefix. Most recently
+   * changed chat first, each with its newest hits. Chinese, Japanese and Korean words match within a run of characters, even if
+   * they have only one character. Only the first 200 characters of the query are used.
    */
-  searchChats(query: string, options: { limit: number; tag?: string }): Promise<FoundChat[]>;
-  /** All tags in use, with how many chats have them. */
-  chatTags(): Promise<{ tag: string; chats: number }[]>;
-  /** `deletedAt` in ISO 8601 marks a chat for removal; null takes it back. False: there is no such chat. */
+  searchChats(query: string, options: SearchChatsOptions): Promise<ChatSearchResult[]>;
+  /** All tags that an owner uses, with the number of chats that have them. */
+  listTags(owner: string): Promise<{ tag: string; chats: number }[]>;
+  /** `deletedAt`, in ISO 8601, marks a chat as deleted; null restores it. False if the chat does not exist. */
   setDeleted(chatId: string, deletedAt: string | null): Promise<boolean>;
-  /** For good, with all that is kept of it. */
+  /** Deletes the chat and all of its data permanently. False if the chat does not exist. */
   removeChat(chatId: string): Promise<boolean>;
-  /** Changes with stamps above `after`, in order: of each chat the last one. */
-  chatChanges(after: number, limit: number): Promise<ChatChange[]>;
-  /** Of the last change of all, and the first after which every removal is still known. */
-  chatStamps(): Promise<{ head: number; oldest: number }>;
-  removal(chatId: string, removalId: string): Promise<Removal | undefined>;
-  /** The newest first. */
-  removals(chatId: string): Promise<Removal[]>;
-  /** Of all answers of a chat, or of these versions. */
-  replays(chatId: string, versionIds?: readonly string[]): Promise<Record<string, JsonValue[]>>;
-  runningAnswers(): Promise<RunningAnswer[]>;
-  placeholders(chatId: string): Promise<Placeholder[]>;
-  /** Those whose value is known already keep their placeholder. */
-  addPlaceholders(chatId: string, placeholders: readonly Placeholder[]): Promise<void>;
-  variables(chatId: string): Promise<ChatVariable[]>;
-  /** Kept once for `call_id` and `of`; answers with what is kept. */
+  /** The last change of each chat of an owner with a stamp above `after`, in order. */
+  listChatChanges(owner: string, after: number, limit: number): Promise<ChatChange[]>;
+  /** `head`: the stamp of the last change of any owner. `oldest`: deletions are known only after this stamp. */
+  getChatStamps(): Promise<{ head: number; oldest: number }>;
+  getRemoval(chatId: string, removalId: string): Promise<Removal | undefined>;
+  /** Newest first. */
+  listRemovals(chatId: string): Promise<Removal[]>;
+  /** Replays of all answers of a chat, or of the given versions. */
+  getReplays(chatId: string, versionIds?: readonly string[]): Promise<Record<string, JsonValue[]>>;
+  listRunningAnswers(): Promise<RunningAnswer[]>;
+  /**
+   * Returns chats in which an answer has ended within the last day, and which still have no title. Each is returned once, until
+   * another answer ends in it.
+   */
+  claimUntitledChats(options: ClaimUntitledOptions): Promise<string[]>;
+  /** In the order in which they were stored. `skip`: how many of the first ones to omit; default 0. */
+  listPlaceholders(chatId: string, skip?: number): Promise<Placeholder[]>;
+  /**
+   * Stores all or none. `conflict`: nothing was stored, because one of the values already has another placeholder, or one of the
+   * placeholders already stands for another value.
+   */
+  addPlaceholders(
+    chatId: string,
+    placeholders: readonly Placeholder[],
+  ): Promise<"stored" | "conflict">;
+  listVariables(chatId: string): Promise<ChatVariable[]>;
+  /**
+   * Stores the variable unless one with the same `call_id` and `of` is already stored. Returns the stored one. Rejects if another
+   * variable has the name.
+   */
   addVariable(chatId: string, variable: ChatVariable): Promise<ChatVariable>;
 }

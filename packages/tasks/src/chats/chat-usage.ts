@@ -1,54 +1,57 @@
 import { canonicalJson } from "../json.ts";
 import type { Usage } from "../items.ts";
 import { addUsage, noUsage, subtractUsage } from "../usage.ts";
-import type { Edited, Removal } from "./edit.ts";
-import type { AnswerVersion, Chat, ChatNode, UserVersion } from "./shapes.ts";
+import type { EditResult, Removal } from "./edit.ts";
+import type { AnswerVersion, Chat, ChatNode, UserVersion } from "./chat-types.ts";
 
-/** Of all versions of all messages, with their sub-agents, also of what was deleted; and of what belongs to no message. */
-export function chatUsage({ extra_usage = noUsage, nodes }: Chat): Usage {
-  return addUsage(extra_usage, usageOf(versionsOf(Object.values(nodes))) ?? noUsage);
+/** Sums the usage of all versions including sub-agents, of deleted messages, and of titles. */
+export function sumChatUsage({ extra_usage = noUsage, nodes }: Chat): Usage {
+  return addUsage(extra_usage, sumVersionUsage(listVersions(Object.values(nodes))) ?? noUsage);
 }
 
-/** Undefined where none of them used anything. */
-function usageOf(versions: readonly (UserVersion | AnswerVersion)[]): Usage | undefined {
-  const used = versions.flatMap((version) =>
+/** Undefined if no version has usage. */
+function sumVersionUsage(versions: readonly (UserVersion | AnswerVersion)[]): Usage | undefined {
+  const versionUsages = versions.flatMap((version) =>
     "output" in version ? (version.tree_usage ?? version.usage ?? []) : [],
   );
-  return used.length === 0 ? undefined : used.reduce(addUsage, noUsage);
+  return versionUsages.length === 0 ? undefined : versionUsages.reduce(addUsage, noUsage);
 }
 
-function versionsOf(nodes: readonly ChatNode[]): (UserVersion | AnswerVersion)[] {
+function listVersions(nodes: readonly ChatNode[]): (UserVersion | AnswerVersion)[] {
   return nodes.flatMap<UserVersion | AnswerVersion>((node) =>
     node.kind === "separator" ? [] : node.versions,
   );
 }
 
-/* What was used was used: a delete leaves it with the chat, and a restore gives it back to what used it. */
+/* Deleting a message does not reduce the chat's usage: it moves to `extra_usage`, and back when the message is restored. */
 
-export function withUsageKept(edited: Edited): Edited {
-  if (!edited.ok || edited.removal === undefined) return edited;
-  const { chat, removal } = edited;
-  const used = usedBy(removal);
-  if (used === undefined) return edited;
+export function retainRemovedUsage(result: EditResult): EditResult {
+  if (!result.ok || result.removal === undefined) return result;
+  const { chat, removal } = result;
+  const removedUsage = sumRemovalUsage(removal);
+  if (removedUsage === undefined) return result;
   const { extra_usage } = chat;
   return {
-    ...edited,
-    chat: { ...chat, extra_usage: addUsage(extra_usage ?? noUsage, used) },
+    ...result,
+    chat: { ...chat, extra_usage: addUsage(extra_usage ?? noUsage, removedUsage) },
     removal: extra_usage === undefined ? removal : { ...removal, extra_usage },
   };
 }
 
-/** Unless something was added meanwhile it is to the letter what it was, also in fields that are 0 or missing. */
-export function withUsageBack(edited: Edited, removal: Removal): Edited {
-  const used = usedBy(removal);
-  if (!edited.ok || used === undefined) return edited;
-  const { extra_usage: now = noUsage, ...chat } = edited.chat;
+/** Undoes `retainRemovedUsage`. If `extra_usage` has not changed since, it is restored exactly, including absent fields. */
+export function subtractRestoredUsage(result: EditResult, removal: Removal): EditResult {
+  const removedUsage = sumRemovalUsage(removal);
+  if (!result.ok || removedUsage === undefined) return result;
+  const { extra_usage: current = noUsage, ...chat } = result.chat;
   const { extra_usage: before } = removal;
-  const isAsLeft = canonicalJson(now) === canonicalJson(addUsage(before ?? noUsage, used));
-  const extra_usage = isAsLeft ? before : subtractUsage(now, used);
-  return { ...edited, chat: extra_usage === undefined ? chat : { ...chat, extra_usage } };
+  const isUnchanged =
+    canonicalJson(current) === canonicalJson(addUsage(before ?? noUsage, removedUsage));
+  const extra_usage = isUnchanged ? before : subtractUsage(current, removedUsage);
+  return { ...result, chat: extra_usage === undefined ? chat : { ...chat, extra_usage } };
 }
 
-function usedBy(removal: Removal): Usage | undefined {
-  return usageOf(removal.what === "version" ? [removal.version] : versionsOf(removal.nodes));
+function sumRemovalUsage(removal: Removal): Usage | undefined {
+  return sumVersionUsage(
+    removal.type === "version" ? [removal.version] : listVersions(removal.nodes),
+  );
 }

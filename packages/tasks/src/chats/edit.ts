@@ -1,5 +1,5 @@
 import type { Usage } from "../items.ts";
-import type { NewMessage, PersonEdit } from "./chat-schemas.ts";
+import type { NewMessage, UserEdit } from "./chat-schemas.ts";
 import type {
   AnswerStatus,
   AnswerTask,
@@ -7,36 +7,35 @@ import type {
   Chat,
   ChatNode,
   UserVersion,
-} from "./shapes.ts";
+} from "./chat-types.ts";
 
-export type { NewMessage, PersonEdit } from "./chat-schemas.ts";
+export type { NewMessage, UserEdit } from "./chat-schemas.ts";
 
 /*
- * Everything that can happen to a chat. A person's edits raise its revision; what the server does on behalf of a model
- * does not.
+ * All edits of a chat. Edits by a user raise its revision; edits by the server on behalf of a model do not.
  */
 
-/** Of an answer that begins, or of one that is there at once. */
+/** A new answer, running or already complete. */
 export type NewAnswer = Omit<AnswerVersion, "version_id" | "created_at">;
 
-/** What sending does. */
-export type SendingEdit =
-  /** A branch under a parent, chosen; `null`: a new root. */
+/** Edits made by sending a message or requesting an answer. The added node or version becomes the chosen one. */
+export type SendEdit =
+  /** Adds a branch below the parent; `null`: a new root. */
   | { readonly type: "add_message"; readonly parent: string | null; readonly message: NewMessage }
-  /** Of a user's node, chosen. */
+  /** Adds a version to a user message. */
   | {
       readonly type: "add_message_version";
       readonly node_id: string;
       readonly message: NewMessage;
     }
-  /** A branch under a user's node, chosen. */
+  /** Adds a branch below a user message. */
   | { readonly type: "add_answer"; readonly parent: string; readonly answer: NewAnswer }
-  /** Between a user's node and the next one on its path, which is no answer. */
+  /** Inserts an answer between a user message and the next node on the path, which must not be an answer. */
   | { readonly type: "insert_answer"; readonly after: string; readonly answer: NewAnswer }
-  /** Of an answer's node, chosen. */
+  /** Adds a version to an answer. */
   | { readonly type: "add_answer_version"; readonly node_id: string; readonly answer: NewAnswer };
 
-/** What the server notes on behalf of a model. The revision stays. */
+/** Edits by the server on behalf of a model. They do not raise the revision. */
 export type ModelEdit =
   | {
       readonly type: "answer_waits";
@@ -50,10 +49,10 @@ export type ModelEdit =
       readonly version_id: string;
       readonly end: AnswerEnd;
     }
-  /** Only for a chat that nobody has named. */
+  /** Only for a chat without a title. */
   | { readonly type: "title_by_model"; readonly title: string; readonly usage?: Usage };
 
-/** What an answer has come to. Its notices are added to those that it has. */
+/** The result of an answer. `notices` are appended to those of the running answer. */
 export interface AnswerEnd
   extends
     AnswerTask,
@@ -62,80 +61,80 @@ export interface AnswerEnd
   readonly status: Exclude<AnswerStatus, "running">;
 }
 
-/** Puts back what a delete took, where it was. */
+/** Undoes a deletion. */
 export interface RestoreEdit {
   readonly type: "restore";
   readonly removal: Removal;
 }
 
-export type ChatEdit = PersonEdit | SendingEdit | ModelEdit | RestoreEdit;
+export type ChatEdit = UserEdit | SendEdit | ModelEdit | RestoreEdit;
 
-/** What a delete took out of a chat, with all that is needed to put it back. Plain JSON. */
+/** The deleted parts of a chat, with everything that is needed to restore them. Plain JSON. */
 export type Removal = RemovedNodes | RemovedVersion;
 
-interface OfRemoval {
+interface RemovalBase {
   readonly removal_id: string;
   readonly removed_at: string;
-  /** That of the chat, before what went was added to it. */
+  /** `extra_usage` of the chat before the deletion. */
   readonly extra_usage?: Usage;
 }
-export interface RemovedNodes extends OfRemoval {
-  readonly what: "nodes";
-  /** The node that was deleted first; those under it follow if they went too. */
+export interface RemovedNodes extends RemovalBase {
+  readonly type: "nodes";
+  /** The deleted node first, then its descendants if they were deleted too. */
   readonly nodes: readonly ChatNode[];
   readonly chosen: Readonly<Record<string, string>>;
-  /** All that the chat had, for their order; empty if none of these nodes was among them. */
+  /** All bookmarks of the chat, to restore their order. Empty if no deleted node had a bookmark. */
   readonly bookmarks: readonly string[];
-  /** Where it stood among the children of its parent. */
+  /** Index among the children of its parent. */
   readonly index: number;
-  /** Its own, if they moved up to there. */
+  /** Ids of its children, if they moved up to its parent. */
   readonly kept_children: readonly string[];
-  /** If it was chosen and none moved up: what was shown in its place then, from its parent on. */
+  /** If the node was chosen and no children moved up: the nodes that were shown below the parent afterwards. */
   readonly instead?: readonly string[];
 }
-export interface RemovedVersion extends OfRemoval {
-  readonly what: "version";
+export interface RemovedVersion extends RemovalBase {
+  readonly type: "version";
   readonly node_id: string;
   readonly index: number;
   readonly version: UserVersion | AnswerVersion;
-  /** If it was chosen: the version that was shown then. */
+  /** If the version was chosen: the version that was shown afterwards. */
   readonly instead?: string;
 }
 
-export type Edited =
+export type EditResult =
   | {
       readonly ok: true;
       readonly chat: Chat;
-      /** What the edit added. */
+      /** The added node and version. */
       readonly node_id?: string;
       readonly version_id?: string;
       readonly removal?: Removal;
     }
-  | Refusal;
+  | EditRejection;
 
-/** Why an edit is not made, in words for the one who asked for it. */
-export interface Refusal {
+/** Why an edit was rejected. `reason` is for display. */
+export interface EditRejection {
   readonly ok: false;
-  readonly code: RefusalCode;
+  readonly code: EditRejectionCode;
   readonly reason: string;
 }
 
-export type RefusalCode =
-  | "unknown_node"
-  | "unknown_version"
-  /** Not there: an answer to an answer, a version of a separator. */
-  | "illegal_place"
+export type EditRejectionCode =
+  | "node_not_found"
+  | "version_not_found"
+  /** Not possible at this position: an answer to an answer, a version of a separator. */
+  | "invalid_position"
   | "still_running"
-  /** The last version of a node: delete the node. */
+  /** The last version of a node; delete the node instead. */
   | "only_version"
-  /** Another version goes on from it. */
-  | "in_use"
-  /** The place that a restore needs is gone, or taken. */
+  /** Another version continues it. */
+  | "version_in_use"
+  /** The original position no longer exists or is occupied. */
   | "cannot_restore"
-  | "bad_value";
+  | "invalid_value";
 
-/** Ids and the time are handed in. */
-export interface EditWorld {
+/** Source of ids and time. */
+export interface EditEnvironment {
   newId(prefix: string): string;
   /** ISO 8601. */
   now(): string;

@@ -1,46 +1,51 @@
-import type { AnswerEnd, Edited } from "./edit.ts";
-import { nodeOf } from "./path.ts";
-import { refused, unknownNode, unknownVersion } from "./refusal.ts";
-import { withNodes } from "./replace-in-tree.ts";
-import type { AnswerVersion, Chat } from "./shapes.ts";
+import type { AnswerEnd, EditResult } from "./edit.ts";
+import { findNode } from "./chat-path.ts";
+import { rejectEdit, rejectUnknownNode, rejectUnknownVersion } from "./edit-rejection.ts";
+import { withNodes } from "./update-tree.ts";
+import type { AnswerVersion, Chat } from "./chat-types.ts";
 
 export function finishAnswer(
   chat: Chat,
   nodeId: string,
   versionId: string,
   end: AnswerEnd,
-): Edited {
-  return whileRunning(chat, nodeId, versionId, (running) => {
-    const { waiting: _waiting, ...version } = running;
+): EditResult {
+  return updateRunningVersion(chat, nodeId, versionId, (runningVersion) => {
+    const { waiting: _waiting, ...version } = runningVersion;
     return { ...version, ...end, notices: [...version.notices, ...(end.notices ?? [])] };
   });
 }
 
-/** Whether a person has to decide something before it can go on. */
-export function answerWaits(chat: Chat, nodeId: string, versionId: string, value: boolean): Edited {
-  return whileRunning(chat, nodeId, versionId, (running) => {
-    if ((running.waiting ?? false) === value) return running;
-    const { waiting: _waiting, ...version } = running;
-    return value ? { ...version, waiting: true } : version;
+/** Sets whether a running answer is waiting for a user's decision. */
+export function setAnswerWaiting(
+  chat: Chat,
+  nodeId: string,
+  versionId: string,
+  isWaiting: boolean,
+): EditResult {
+  return updateRunningVersion(chat, nodeId, versionId, (runningVersion) => {
+    if ((runningVersion.waiting ?? false) === isWaiting) return runningVersion;
+    const { waiting: _waiting, ...version } = runningVersion;
+    return isWaiting ? { ...version, waiting: true } : version;
   });
 }
 
-function whileRunning(
+function updateRunningVersion(
   chat: Chat,
   nodeId: string,
   versionId: string,
   change: (version: AnswerVersion) => AnswerVersion,
-): Edited {
-  const node = nodeOf(chat, nodeId);
-  if (node === undefined) return unknownNode(nodeId);
-  if (node.kind !== "answer") return refused("illegal_place", "this is no answer");
+): EditResult {
+  const node = findNode(chat, nodeId);
+  if (node === undefined) return rejectUnknownNode(nodeId);
+  if (node.kind !== "answer") return rejectEdit("invalid_position", "the message is not an answer");
   const index = node.versions.findIndex(({ version_id }) => version_id === versionId);
   const version = node.versions[index];
-  if (version === undefined) return unknownVersion(versionId);
+  if (version === undefined) return rejectUnknownVersion(versionId);
   if (version.status !== "running")
-    return refused("illegal_place", "the answer has ended: nothing more comes to it");
-  const changed = change(version);
-  if (changed === version) return { ok: true, chat };
-  const versions = node.versions.with(index, changed);
+    return rejectEdit("invalid_position", "the answer is no longer running");
+  const changedVersion = change(version);
+  if (changedVersion === version) return { ok: true, chat };
+  const versions = node.versions.with(index, changedVersion);
   return { ok: true, chat: withNodes(chat, [{ ...node, versions }]) };
 }

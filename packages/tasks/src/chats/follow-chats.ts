@@ -1,93 +1,93 @@
-import { EventClient, type Subscription } from "../connection/event-client.ts";
+import { EventClient, type EventSubscription } from "../connection/event-client.ts";
 import type {
   ConnectionInfo,
   Schedule,
   TransportHandlers,
 } from "../connection/reconnecting-stream.ts";
-import type { ChatFeedEvent } from "./api.ts";
+import type { ChatFeedEvent } from "./api-types.ts";
 import type { ChatChange } from "./chat-store.ts";
 
-/** Opens `GET /api/chats/events`, with `?after=` unless it is undefined. */
+/** Opens `GET /api/chats/events`, with `?after=` if it is defined. */
 export type ConnectChats = (
   after: number | undefined,
   handlers: TransportHandlers<ChatFeedEvent | ChatChange>,
 ) => { close(): void };
 
-export interface ChatsHandlers {
-  change: (change: ChatChange) => void;
-  /** It is not known what was missed: the list has to be read anew. It is up to date as of now. */
-  reset: () => void;
-  connection?: (connection: ConnectionInfo) => void;
-  /** Receives each event of the feed, after it was applied. */
-  event?: (event: ChatFeedEvent | ChatChange) => void;
+export interface ChatFeedHandlers {
+  onChange: (change: ChatChange) => void;
+  /** Changes were missed: reload the list. Later changes are reported as usual. */
+  onReset: () => void;
+  onConnection?: (connection: ConnectionInfo) => void;
+  /** Called with each event of the feed after it was applied. */
+  onEvent?: (event: ChatFeedEvent | ChatChange) => void;
 }
 
-/** Of a connection for the chats alone. */
+/** Options for a separate connection. With a shared client, only `after` applies. */
 export interface FollowChatsOptions {
   schedule: Schedule;
-  /** Spreads the waits, so that the readers of a server that comes back do not all come at once: `Math.random`. */
+  /** Jitter for reconnects, so that clients do not all reconnect at once: `Math.random`. Default: none. */
   random?: () => number;
-  /** The stamp of the last change that is known; undefined: what happens from now on. */
+  /** Stamp of the last known change. Undefined: only changes from now on. */
   after?: number;
 }
 
-export interface FollowedChats {
-  /** The last change that was told of; undefined before the connection is open for the first time. */
+export interface ChatFeedSubscription {
+  /** Position in the feed: the stamp of the last change, at first `after`. Without `after`, undefined until the feed opens. */
   readonly stamp: number | undefined;
   readonly connection: ConnectionInfo;
   close(): void;
 }
 
 /**
- * Follows the changes of all chats, and reconnects where it got to. The first argument is the client whose connection it
- * shares, or opens a connection of its own, which needs a `schedule`.
+ * Follows changes to all chats; after a reconnect it resumes from the last received change. The first argument is a client
+ * whose connection is shared, or a function that opens a separate connection, which requires `schedule`.
  *
  * ```ts
- * const followed = followChats(client, {
- *   change: (change) => list.apply(change),
- *   reset: () => list.reload(),
+ * const subscription = followChats(client, {
+ *   onChange: (change) => list.apply(change),
+ *   onReset: () => list.reload(),
  * });
  * ```
  */
 export function followChats(
   client: EventClient,
-  handlers: ChatsHandlers,
+  handlers: ChatFeedHandlers,
   options?: Pick<FollowChatsOptions, "after">,
-): FollowedChats;
+): ChatFeedSubscription;
 export function followChats(
   connect: ConnectChats,
-  handlers: ChatsHandlers,
+  handlers: ChatFeedHandlers,
   options: FollowChatsOptions,
-): FollowedChats;
+): ChatFeedSubscription;
 export function followChats(
   source: EventClient | ConnectChats,
-  handlers: ChatsHandlers,
+  handlers: ChatFeedHandlers,
   { after, ...options }: Partial<FollowChatsOptions> = {},
-): FollowedChats {
-  if (source instanceof EventClient) return new ChatsFollower(source, handlers, after);
+): ChatFeedSubscription {
+  if (source instanceof EventClient) return new ChatFeedFollower(source, handlers, after);
   const { schedule, random = () => 1 } = options as FollowChatsOptions;
   const client = new EventClient({
     schedule,
     random,
     transport: ({ chats }, transportHandlers) => source(chats?.after, transportHandlers),
   });
-  const follower = new ChatsFollower(client, handlers, after);
+  const follower = new ChatFeedFollower(client, handlers, after);
   client.open();
   return follower;
 }
 
-class ChatsFollower implements FollowedChats {
-  readonly #handlers: ChatsHandlers;
-  readonly #subscription: Subscription;
+class ChatFeedFollower implements ChatFeedSubscription {
+  readonly #handlers: ChatFeedHandlers;
+  readonly #subscription: EventSubscription;
   #stamp: number | undefined;
 
-  constructor(client: EventClient, handlers: ChatsHandlers, after: number | undefined) {
+  constructor(client: EventClient, handlers: ChatFeedHandlers, after: number | undefined) {
     this.#handlers = handlers;
     this.#stamp = after;
     this.#subscription = client.followChats({
-      cursor: () => this.#stamp,
-      event: (event) => this.#receive(event as ChatFeedEvent | ChatChange),
-      onConnection: () => handlers.connection?.(this.connection),
+      getCursor: () => this.#stamp,
+      onEvent: (event) => this.#receive(event as ChatFeedEvent | ChatChange),
+      onConnection: () => handlers.onConnection?.(this.connection),
     });
   }
 
@@ -106,21 +106,21 @@ class ChatsFollower implements FollowedChats {
   #receive(event: ChatFeedEvent | ChatChange): void {
     switch (event.type) {
       case "chats.opened":
-        // Without a cursor the feed begins at its head.
+        // Without a cursor the feed starts at its head.
         this.#stamp ??= event.head;
         break;
       case "chats.reset":
         this.#stamp = event.head;
-        this.#handlers.reset();
+        this.#handlers.onReset();
         break;
       case "chat.changed":
       case "chat.removed":
-        this.#subscription.succeeded();
+        this.#subscription.resetBackoff();
         this.#stamp = event.stamp;
-        this.#handlers.change(event);
+        this.#handlers.onChange(event);
         break;
-      default: // a heartbeat, or a type that is not known yet
+      default: // a heartbeat or an unknown type
     }
-    this.#handlers.event?.(event);
+    this.#handlers.onEvent?.(event);
   }
 }

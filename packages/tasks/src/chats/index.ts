@@ -18,50 +18,52 @@ export type {
   SeparatorNode,
   UserNode,
   UserVersion,
-} from "./shapes.ts";
+} from "./chat-types.ts";
 export type {
   AnswerEnd,
   ChatEdit,
-  Edited,
-  EditWorld,
+  EditResult,
+  EditEnvironment,
   ModelEdit,
   NewAnswer,
   NewMessage,
-  PersonEdit,
-  Refusal,
-  RefusalCode,
+  UserEdit,
+  EditRejection,
+  EditRejectionCode,
   Removal,
   RestoreEdit,
-  SendingEdit,
+  SendEdit,
 } from "./edit.ts";
 export type {
   ChatChange,
-  ChatListOptions,
-  ChatSince,
+  ClaimUntitledOptions,
+  ListChatsOptions,
+  SearchChatsOptions,
+  ChatUpdate,
   ChatStore,
   ChatSummary,
-  ChatToCreate,
+  NewChatRecord,
   ChatVariable,
-  FoundChat,
-  KeptChat,
+  ChatSearchResult,
+  StoredChat,
   Placeholder,
   RunningAnswer,
-  SaveMore,
+  SaveChatOptions,
   SearchHit,
 } from "./chat-store.ts";
 export type {
   AnswerChoiceBody,
-  AnswerPlace,
+  AnswerLocation,
   ApprovalsReply,
   BlobReply,
-  ChangedReply,
+  ChangeReply,
   ChatChoices,
   ChatFeedEvent,
   ChatListReply,
   ChatReply,
   ChatSearchReply,
-  ChatSinceReply,
-  DecidedReply,
+  ChatUpdateReply,
+  DecisionReply,
   DecisionBody,
   DefaultSettings,
   EditBody,
@@ -78,56 +80,56 @@ export type {
   RemovalsReply,
   RemovalSummary,
   SendBody,
-  SentReply,
+  SendReply,
   StopBody,
-  StoppedReply,
+  StopReply,
   TagsReply,
   UndoBody,
   VariablesReply,
-} from "./api.ts";
+} from "./api-types.ts";
 export { countMessages, maxChatBytes, maxChatFileValues, maxMessages } from "./chat-limits.ts";
-export { answerError, answerStatus, answerTask, answerTree } from "./answer-task.ts";
-export { applyEdit, applyEdits, type Added, type EditedByAll } from "./apply-edit.ts";
-export { chatUsage } from "./chat-usage.ts";
-export { citedAnswers, type CitedAnswer } from "./cited-answer.ts";
-export { contextOf, type ContextEntry } from "./context.ts";
-export { extractSubtree } from "./extract.ts";
-export { newChat } from "./new-chat.ts";
+export { toAnswerError, toAnswerStatus, toAnswerTask, toAnswerTree } from "./answer-task.ts";
+export { applyEdit, applyEdits, type AddedNode, type EditsResult } from "./apply-edit.ts";
+export { sumChatUsage } from "./chat-usage.ts";
+export { findCitableAnswers, type AnswerNodeVersion } from "./citable-answers.ts";
+export { selectContext, type ContextEntry } from "./select-context.ts";
+export { extractSubtree } from "./extract-subtree.ts";
+export { createChat } from "./create-chat.ts";
 export {
-  answerChain,
-  chosenVersion,
+  getAnswerChain,
+  getChosenVersion,
   currentPath,
-  lastOnPath,
-  nextOnPath,
-  nodeOf,
+  lastNodeOnPath,
+  nextNodeOnPath,
+  findNode,
   pathTo,
-  subtreeOf,
-} from "./path.ts";
-export { isOutdated, outdatedNodes } from "./outdated.ts";
-export { isRunning, runningAnswers, runningVersions } from "./running.ts";
+  collectSubtree,
+} from "./chat-path.ts";
+export { isOutdated, findOutdatedNodes } from "./outdated-nodes.ts";
+export { isRunning, findRunningAnswers, findRunningVersions } from "./running-answers.ts";
 export {
   integer,
   issuePath,
-  list,
-  object,
-  openObject,
+  readonlyArray,
+  strictObject,
+  looseObject,
   optionalFields,
   parseValue,
-} from "./schema.ts";
+} from "./schema-builders.ts";
 export {
-  attachment,
-  chatSettings,
+  attachmentSchema,
+  chatSettingsSchema,
   checkMessage,
   checkSettings,
   checkTags,
   checkTitle,
-  contextSnippet,
-  limits,
+  contextSnippetSchema,
+  limitsSchema,
   maxMessageCharacters,
-  modelOptions,
-  personEdit,
-  settingsAfter,
-  type NewChat,
+  modelOptionsSchema,
+  userEditSchema,
+  applySettingsPatch,
+  type NewChatInput,
 } from "./chat-schemas.ts";
 export {
   cancelBody,
@@ -140,60 +142,70 @@ export {
   nodeBody,
   sendBody,
   stopBody,
-  taskInput,
+  taskInputSchema,
   taskInputBody,
   undoBody,
   type TaskInputBody,
-} from "./bodies.ts";
-export { firstWords, removalSummary, summaryOf } from "./summary.ts";
+} from "./request-bodies.ts";
+export { getOpeningText, summarizeRemoval, summarizeChat } from "./chat-summary.ts";
 export {
-  callRecords,
-  chainStats,
-  chainWarnings,
-  childTask,
-  taskError,
-  toolRounds,
+  buildCallRecords,
+  computeChainStats,
+  mergeWarnings,
+  findChildTask,
+  toCallError,
+  countToolRounds,
   type CallError,
   type CallRecord,
   type ChainStats,
 } from "./tool-chain.ts";
 export { upgradeNode, upgradeRemoval } from "./upgrade-answer.ts";
-export { chatFaults } from "./validate-chat.ts";
-export { picturesIn, wordsOf } from "./words.ts";
-export { chatToGlued, gluedAnswer } from "./in-out/glued.ts";
-export type { GluedAnswer, GluedChain, GluedMessage, GluedPayload } from "./in-out/glued.ts";
-export { chatToHtml, chatToHtmlSteps, type HtmlOptions } from "./in-out/html.ts";
-export { importChats, importChatsSteps } from "./in-out/import-any.ts";
+export { upgradeChatSettings } from "./upgrade-settings.ts";
+export { findChatFaults } from "./validate-chat.ts";
+export { findImages, getVersionText } from "./version-text.ts";
+export { chatToGlued, toGluedAnswer } from "./import-export/glued.ts";
+export type { GluedAnswer, GluedChain, GluedMessage, GluedPayload } from "./import-export/glued.ts";
+export { chatToHtml, chatToHtmlSteps, type HtmlOptions } from "./import-export/html.ts";
+export { importChats, importChatsSteps } from "./import-export/parse-chat-file.ts";
 export type {
   BlobReader,
   FileBlob,
-  Imported,
+  ImportResult,
   ImportedChat,
-  ImportWorld,
-} from "./in-out/imported.ts";
-export { chatsFromJson, chatToJson, type ChatFile, type ChatToJson } from "./in-out/json.ts";
-export { chatToMarkdown, chatToMarkdownSteps } from "./in-out/markdown.ts";
-export { chatsFromOpenAi } from "./in-out/openai-import.ts";
-export { chatToOpenAi, type OpenAiMessage, type OpenAiToolCall } from "./in-out/openai-messages.ts";
-export type { OpenAiPart } from "./in-out/openai-parts.ts";
-export { applyPatch, patchBetween, type ChatPatch } from "./in-out/patch.ts";
+  ImportEnvironment,
+} from "./import-export/import-types.ts";
+export {
+  chatsFromJson,
+  chatToJson,
+  type ChatFile,
+  type ChatToJsonOptions,
+} from "./import-export/json.ts";
+export { chatToMarkdown, chatToMarkdownSteps } from "./import-export/markdown.ts";
+export { chatsFromOpenAi } from "./import-export/openai-import.ts";
+export {
+  chatToOpenAi,
+  type OpenAiMessage,
+  type OpenAiToolCall,
+} from "./import-export/openai-export.ts";
+export type { OpenAiPart } from "./import-export/openai-parts.ts";
+export { applyChatPatch, diffChats, type ChatPatch } from "./import-export/chat-patch.ts";
 export {
   ChatClient,
   createChatClient,
-  type AskOptions,
+  type RequestOptions,
   type ChatClientOptions,
   type ChatExportFormat,
-  type ChatPage,
+  type ListChatsQuery,
   type ExportedFile,
   type FetchLike,
-  type FetchReply,
+  type FetchResponse,
   type FetchRequest,
-} from "./client.ts";
+} from "./chat-client.ts";
 export { ChatApiError } from "../api-error.ts";
 export {
   followChats,
-  type ChatsHandlers,
+  type ChatFeedHandlers,
   type ConnectChats,
   type FollowChatsOptions,
-  type FollowedChats,
+  type ChatFeedSubscription,
 } from "./follow-chats.ts";

@@ -1,19 +1,25 @@
-import { isItem } from "../content.ts";
+import { isOutputItem } from "../content.ts";
 import type { OutputItem, RetractedItem, ToolCallItem } from "../items.ts";
-import type { Execution, TaskApproval, TaskReference, TaskState, TaskWarning } from "../state.ts";
+import type {
+  ToolExecution,
+  TaskApproval,
+  TaskReference,
+  TaskState,
+  TaskWarning,
+} from "../state.ts";
 import { noUsage } from "../usage.ts";
-import { answerTaskInfo } from "./answer-task.ts";
-import type { Removal } from "./edit.ts";
-import type { AnswerVersion, ChatNode } from "./shapes.ts";
+import { toTaskInfo } from "./answer-task.ts";
+import type { Removal, RemovedNodes, RemovedVersion } from "./edit.ts";
+import type { AnswerVersion, ChatNode } from "./chat-types.ts";
 import type { CallRecord, ChainStats } from "./tool-chain.ts";
 
 /*
- * Answers as earlier releases stored and exported them: what a sub-agent did stands inside the result of its call, and beside
- * the items there is a record of all calls. What reads stored chats or files converts them here; nothing else knows that shape.
+ * Converts answers that earlier releases stored or exported: they have the items of a sub-agent inside the result of its call, and
+ * a separate record of all calls. Used when stored chats or files are read; the rest of the code does not know this format.
  */
 
-/** An answer of the earlier shape, or of today's. */
-interface StoredAnswerVersion extends AnswerVersion {
+/** An answer in the earlier or the current format. */
+interface LegacyAnswerVersion extends AnswerVersion {
   readonly chain?: {
     readonly calls: readonly CallRecord[];
     readonly stats: ChainStats;
@@ -21,26 +27,39 @@ interface StoredAnswerVersion extends AnswerVersion {
   };
 }
 
-/** The same node if it has nothing of the earlier shape. */
+/** Returns the same node if it has no answers in the earlier format. */
 export function upgradeNode(node: ChatNode): ChatNode {
-  if (node.kind !== "answer" || !node.versions.some(isEarlier)) return node;
+  if (node.kind !== "answer" || !node.versions.some(isLegacy)) return node;
   return { ...node, versions: node.versions.map(upgradeVersion) };
 }
 
-export function upgradeRemoval(removal: Removal): Removal {
-  if (removal.what === "nodes") return { ...removal, nodes: removal.nodes.map(upgradeNode) };
+/** A removal in the format of earlier releases. */
+type LegacyRemoval =
+  | (Omit<RemovedNodes, "type"> & { readonly what: "nodes" })
+  | (Omit<RemovedVersion, "type"> & { readonly what: "version" });
+
+/** Upgrades the answers of a removal too. */
+export function upgradeRemoval(storedRemoval: Removal | LegacyRemoval): Removal {
+  const removal = withType(storedRemoval);
+  if (removal.type === "nodes") return { ...removal, nodes: removal.nodes.map(upgradeNode) };
   const { version } = removal;
   return "output" in version ? { ...removal, version: upgradeVersion(version) } : removal;
 }
 
-function upgradeVersion(stored: StoredAnswerVersion): AnswerVersion {
-  if (!isEarlier(stored)) return stored;
-  const { chain, ...version } = stored;
+function withType(removal: Removal | LegacyRemoval): Removal {
+  if (!("what" in removal)) return removal;
+  const { what, ...rest } = removal;
+  return { ...rest, type: what } as Removal;
+}
+
+function upgradeVersion(storedVersion: LegacyAnswerVersion): AnswerVersion {
+  if (!isLegacy(storedVersion)) return storedVersion;
+  const { chain, ...version } = storedVersion;
   const upgrade = new AnswerUpgrade(version, chain?.calls ?? []);
-  const root = upgrade.task(version.output, version.task_id ?? version.version_id, 0);
+  const root = upgrade.upgradeTask(version.output, version.task_id ?? version.version_id, 0);
   const children = [...upgrade.children.values()];
   const rounds = children.reduce((sum, { round }) => sum + round, 0);
-  const references = version.child_references ?? upgrade.numbered();
+  const references = version.child_references ?? upgrade.inferReferences();
   const { round, ...rest } = root;
   return {
     ...version,
@@ -59,10 +78,10 @@ function upgradeVersion(stored: StoredAnswerVersion): AnswerVersion {
   };
 }
 
-function isEarlier(version: StoredAnswerVersion): boolean {
+function isLegacy(version: LegacyAnswerVersion): boolean {
   return (
     version.chain !== undefined ||
-    version.output.some((item) => item.type === "tool_result" && item.block_list.some(isItem))
+    version.output.some((item) => item.type === "tool_result" && item.block_list.some(isOutputItem))
   );
 }
 
@@ -77,23 +96,23 @@ class AnswerUpgrade {
     this.#records = new Map(records.map((record) => [record.call_id, record]));
   }
 
-  /** What a task of the answer holds; those below it become `children`. */
-  task(
+  /** Returns the fields of a task of the answer, and adds the tasks below it to `children`. */
+  upgradeTask(
     items: AnswerVersion["output"],
     taskId: string,
     depth: number,
-  ): { output: (OutputItem | RetractedItem)[]; executions?: Execution[]; round: number } {
+  ): { output: (OutputItem | RetractedItem)[]; executions?: ToolExecution[]; round: number } {
     const calls = items.filter((item) => item.type === "tool_call");
-    const executions = calls.flatMap(({ call_id }) => this.#execution(call_id));
-    for (const { call_id } of calls) this.#decided(call_id, taskId);
-    const asked = new Map(calls.map((call) => [call.call_id, call]));
+    const executions = calls.flatMap(({ call_id }) => this.#toExecutions(call_id));
+    for (const { call_id } of calls) this.#addApprovals(call_id, taskId);
+    const callsById = new Map(calls.map((call) => [call.call_id, call]));
     const output = items.map((item) => {
       if (item.type !== "tool_result") return item;
-      const nested = item.block_list.filter(isItem);
-      const call = asked.get(item.call_id);
-      if (nested.length > 0 || call?.child_task_ids !== undefined)
-        this.#addChild(nested, item.call_id, call, { taskId, depth });
-      return { ...item, block_list: item.block_list.filter((one) => !isItem(one)) };
+      const nestedItems = item.block_list.filter(isOutputItem);
+      const call = callsById.get(item.call_id);
+      if (nestedItems.length > 0 || call?.child_task_ids !== undefined)
+        this.#addChild(nestedItems, item.call_id, call, { taskId, depth });
+      return { ...item, block_list: item.block_list.filter((block) => !isOutputItem(block)) };
     });
     const lastRound = calls.reduce(
       (last, { call_id }) => Math.max(last, this.#records.get(call_id)?.round ?? 0),
@@ -106,15 +125,15 @@ class AnswerUpgrade {
     };
   }
 
-  /** Before the references of sub-agents were stored, blocks that can be cited had their numbers. */
-  numbered(): TaskReference[] {
+  /** Early releases did not store the references of sub-agents: they are inferred from the numbers of the blocks. */
+  inferReferences(): TaskReference[] {
     return [...this.children.values()].flatMap(({ task_id, output }) =>
       output.flatMap((item) => {
         if (item.type !== "tool_result") return [];
         const indexes = new Map<number, number[]>();
-        for (const [at, block] of item.block_list.entries()) {
-          const number = isItem(block) ? undefined : block.id;
-          if (number !== undefined) indexes.set(number, [...(indexes.get(number) ?? []), at]);
+        for (const [index, block] of item.block_list.entries()) {
+          const number = isOutputItem(block) ? undefined : block.id;
+          if (number !== undefined) indexes.set(number, [...(indexes.get(number) ?? []), index]);
         }
         return [...indexes].map(([reference_id, block_indexes]) => ({
           task_id,
@@ -134,19 +153,19 @@ class AnswerUpgrade {
   ): void {
     const record = this.#records.get(taskId);
     const { error, usage = noUsage } = record ?? {};
-    const ran = record?.changed_arguments ?? call?.arguments ?? "";
-    const { executions = [], output, round } = this.task(items, taskId, parent.depth + 1);
+    const executedArguments = record?.changed_arguments ?? call?.arguments ?? "";
+    const { executions = [], output, round } = this.upgradeTask(items, taskId, parent.depth + 1);
     this.children.set(taskId, {
       task_id: taskId,
       info: {
-        ...answerTaskInfo(this.#version),
+        ...toTaskInfo(this.#version),
         parent_task_id: parent.taskId,
         parent_call_id: taskId,
         depth: parent.depth + 1,
-        agent: agentIn(ran),
+        agent: parseAgentName(executedArguments),
         model: "",
       },
-      status: error !== undefined ? "failed" : isDone(record) ? "completed" : "canceled",
+      status: error !== undefined ? "failed" : isCompleted(record) ? "completed" : "canceled",
       output,
       executions,
       usage,
@@ -160,7 +179,7 @@ class AnswerUpgrade {
     });
   }
 
-  #execution(call_id: string): Execution[] {
+  #toExecutions(call_id: string): ToolExecution[] {
     const { started_at, duration_ms, outcome, error } = this.#records.get(call_id) ?? {};
     if (started_at === undefined && duration_ms === undefined) return [];
     return [
@@ -179,13 +198,13 @@ class AnswerUpgrade {
     ];
   }
 
-  #decided(call_id: string, task_id: string): void {
-    const { decisions = [], changed_arguments: changed } = this.#records.get(call_id) ?? {};
-    const approved = decisions.lastIndexOf("approve");
-    for (const [at, decision] of decisions.entries())
+  #addApprovals(call_id: string, task_id: string): void {
+    const { decisions = [], changed_arguments: editedArguments } = this.#records.get(call_id) ?? {};
+    const approvedIndex = decisions.lastIndexOf("approve");
+    for (const [index, decision] of decisions.entries())
       this.approvals.push({
-        approval_id: `${call_id}:${at}`,
-        // A call that was refused has no result to hide.
+        approval_id: `${call_id}:${index}`,
+        // The kind was not stored. For a rejected call it makes no difference: there is no result to hide.
         kind: decision === "approve" ? "call" : "result",
         call_id,
         choices: [],
@@ -197,7 +216,9 @@ class AnswerUpgrade {
                 decision,
                 by: "",
                 scope: "once",
-                ...(changed !== undefined && at === approved ? { arguments: changed } : {}),
+                ...(editedArguments !== undefined && index === approvedIndex
+                  ? { arguments: editedArguments }
+                  : {}),
               },
             }
           : { status: "expired" }),
@@ -205,21 +226,21 @@ class AnswerUpgrade {
   }
 }
 
-function isDone(record: CallRecord | undefined): boolean {
+function isCompleted(record: CallRecord | undefined): boolean {
   return record === undefined || record.outcome === "completed";
 }
 
 type Decision = NonNullable<TaskApproval["resolution"]>["decision"];
 
-function isDecision(word: string): word is Decision {
-  return word === "approve" || word === "deny" || word === "redact" || word === "abort";
+function isDecision(value: string): value is Decision {
+  return value === "approve" || value === "deny" || value === "redact" || value === "abort";
 }
 
-/** The name by which a sub-agent was called. */
-function agentIn(json: string): string {
+/** Returns the name of the sub-agent from the arguments of its call. */
+function parseAgentName(json: string): string {
   try {
-    const given = JSON.parse(json) as { name?: unknown } | null;
-    return typeof given?.name === "string" ? given.name : "";
+    const parsed = JSON.parse(json) as { name?: unknown } | null;
+    return typeof parsed?.name === "string" ? parsed.name : "";
   } catch {
     return "";
   }

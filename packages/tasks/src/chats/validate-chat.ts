@@ -1,78 +1,88 @@
-import { childrenOf, chosenChild, nodeOf } from "./path.ts";
-import type { AnswerNode, Chat, ChatNode, UserNode } from "./shapes.ts";
+import { getChildIds, getChosenChild, findNode } from "./chat-path.ts";
+import type { AnswerNode, Chat, ChatNode, UserNode } from "./chat-types.ts";
 
-/** Every rule of the tree that a chat breaks. None for a chat that edits alone have made. */
-export function chatFaults(chat: Chat): string[] {
+/** Returns all structural faults of a chat. Empty for every chat that was created by edits. */
+export function findChatFaults(chat: Chat): string[] {
   const faults: string[] = [];
   const versions = new Set<string>();
   for (const [id, node] of Object.entries(chat.nodes)) {
-    faults.push(...placeFaults(chat, id, node), ...childFaults(chat, id, node.children));
-    if (node.kind !== "separator") faults.push(...versionFaults(node, versions));
+    faults.push(
+      ...findPlacementFaults(chat, id, node),
+      ...findChildFaults(chat, id, node.children),
+    );
+    if (node.kind !== "separator") faults.push(...findVersionFaults(node, versions));
   }
-  faults.push(...childFaults(chat, null, chat.roots));
-  return [...faults, ...reachFaults(chat), ...choiceFaults(chat), ...bookmarkFaults(chat)];
+  faults.push(...findChildFaults(chat, null, chat.roots));
+  return [
+    ...faults,
+    ...findUnreachableNodes(chat),
+    ...findChoiceFaults(chat),
+    ...findBookmarkFaults(chat),
+  ];
 }
 
-function* placeFaults(chat: Chat, id: string, node: ChatNode): Generator<string> {
+function* findPlacementFaults(chat: Chat, id: string, node: ChatNode): Generator<string> {
   if (id === "") yield "a node has an empty id";
-  if (node.node_id !== id) yield `node ${id} calls itself ${node.node_id}`;
+  if (node.node_id !== id) yield `node ${id} has the node_id ${node.node_id}`;
   const { kind } = node;
-  const parent = node.parent === null ? null : nodeOf(chat, node.parent);
+  const parent = node.parent === null ? null : findNode(chat, node.parent);
   if (parent === undefined) {
-    yield `the parent ${node.parent} of ${id} is missing`;
+    yield `the parent ${node.parent} of ${id} does not exist`;
     return;
   }
   if (kind === "answer" && parent?.kind !== "user")
-    yield `the answer ${id} stands under no user's message`;
-  if (kind === "separator" && parent === null) yield `the separator ${id} has nothing before it`;
+    yield `the parent of answer ${id} is not a user message`;
+  if (kind === "separator" && parent === null) yield `the separator ${id} has no parent`;
 }
 
-function* childFaults(
+function* findChildFaults(
   chat: Chat,
   parent: string | null,
   children: readonly string[],
 ): Generator<string> {
-  const whose = parent === null ? "root" : `child of ${parent}`;
+  const describeChild = (id: string) =>
+    parent === null ? `root ${id}` : `child ${id} of ${parent}`;
   const seen = new Set<string>();
   for (const id of children) {
-    const child = nodeOf(chat, id);
-    if (seen.has(id)) yield `${whose} ${id} is there twice`;
-    else if (child === undefined) yield `${whose} ${id} is missing`;
-    else if (child.parent !== parent) yield `${whose} ${id} has another parent, ${child.parent}`;
+    const child = findNode(chat, id);
+    if (seen.has(id)) yield `${describeChild(id)} is a duplicate`;
+    else if (child === undefined) yield `${describeChild(id)} does not exist`;
+    else if (child.parent !== parent) yield `${describeChild(id)} has the parent ${child.parent}`;
     seen.add(id);
   }
 }
 
-/** Versions are known by their ids in the whole chat. */
-function* versionFaults(node: UserNode | AnswerNode, taken: Set<string>): Generator<string> {
+/** Also finds duplicate ids: version ids are unique in a chat. */
+function* findVersionFaults(node: UserNode | AnswerNode, usedIds: Set<string>): Generator<string> {
   const { node_id } = node;
   const ids = node.versions.map(({ version_id }) => version_id);
-  if (ids.length === 0) yield `${node_id} has no version`;
+  if (ids.length === 0) yield `${node_id} has no versions`;
   if (!ids.includes(node.version))
-    yield `the chosen version ${node.version} of ${node_id} is missing`;
+    yield `the chosen version ${node.version} of ${node_id} does not exist`;
   for (const id of ids) {
     if (id === "") yield `a version of ${node_id} has an empty id`;
-    if (taken.has(id)) yield `version ${id} of ${node_id} is there twice`;
-    taken.add(id);
+    if (usedIds.has(id)) yield `version ${id} of ${node_id} is a duplicate`;
+    usedIds.add(id);
   }
-  if (node.kind === "answer") yield* continuationFaults(node);
+  if (node.kind === "answer") yield* findContinuationFaults(node);
 }
 
-function* continuationFaults({ node_id, versions }: AnswerNode): Generator<string> {
+function* findContinuationFaults({ node_id, versions }: AnswerNode): Generator<string> {
   if (versions.filter(({ status }) => status === "running").length > 1)
-    yield `two versions of ${node_id} run at once`;
-  const from = new Map(versions.map(({ version_id, continues }) => [version_id, continues]));
-  const cycles = findCycles(from);
+    yield `several versions of ${node_id} are running`;
+  const continuedIds = new Map(
+    versions.map(({ version_id, continues }) => [version_id, continues]),
+  );
+  const cycles = findCycles(continuedIds);
   for (const { version_id, continues } of versions) {
     if (continues === undefined) continue;
-    if (!from.has(continues))
-      yield `version ${version_id} of ${node_id} goes on from ${continues}, which is missing`;
-    else if (cycles.has(version_id))
-      yield `version ${version_id} of ${node_id} goes on from itself`;
+    if (!continuedIds.has(continues))
+      yield `version ${version_id} of ${node_id} continues ${continues}, which does not exist`;
+    else if (cycles.has(version_id)) yield `version ${version_id} of ${node_id} continues itself`;
   }
 }
 
-/** Returns the ids that are part of a cycle; `next` maps each id to the one that it continues. Linear. */
+/** Returns the ids that are part of a cycle; `next` maps each id to the id that it continues. Takes linear time. */
 function findCycles(next: ReadonlyMap<string, string | undefined>): Set<string> {
   const cycles = new Set<string>();
   const visited = new Set<string>();
@@ -84,47 +94,48 @@ function findCycles(next: ReadonlyMap<string, string | undefined>): Set<string> 
       path.add(id);
       id = next.get(id);
     }
-    // The path has met itself: the cycle begins here.
+    // The path has reached one of its ids again: a cycle.
     if (id === undefined || !path.has(id)) continue;
-    for (let each: string | undefined = id; each !== undefined && !cycles.has(each);) {
-      cycles.add(each);
-      each = next.get(each);
+    for (let member: string | undefined = id; member !== undefined && !cycles.has(member);) {
+      cycles.add(member);
+      member = next.get(member);
     }
   }
   return cycles;
 }
 
-/** A circle has parents and children that agree, and no root; a node that no list names has none either. */
-function* reachFaults(chat: Chat): Generator<string> {
+/** Finds nodes that no root leads to: nodes of a cycle, and nodes that are in no list of children. */
+function* findUnreachableNodes(chat: Chat): Generator<string> {
   const seen = new Set<string>();
-  const ahead = [...chat.roots];
-  for (let id = ahead.pop(); id !== undefined; id = ahead.pop()) {
+  const stack = [...chat.roots];
+  for (let id = stack.pop(); id !== undefined; id = stack.pop()) {
     if (seen.has(id)) continue;
     seen.add(id);
-    for (const child of childrenOf(chat, id)) ahead.push(child);
+    for (const child of getChildIds(chat, id)) stack.push(child);
   }
-  for (const id of Object.keys(chat.nodes)) if (!seen.has(id)) yield `no root leads to ${id}`;
+  for (const id of Object.keys(chat.nodes))
+    if (!seen.has(id)) yield `node ${id} cannot be reached from a root`;
 }
 
-function* choiceFaults(chat: Chat): Generator<string> {
+function* findChoiceFaults(chat: Chat): Generator<string> {
   for (const parent of [null, ...Object.keys(chat.nodes)]) {
-    const chosen = chosenChild(chat, parent);
-    const children = childrenOf(chat, parent);
-    const whose = parent === null ? "of the roots" : `under ${parent}`;
-    if (children.length > 0 && chosen === undefined) yield `none ${whose} is chosen`;
+    const chosen = getChosenChild(chat, parent);
+    const children = getChildIds(chat, parent);
+    const location = parent === null ? "among the roots" : `below ${parent}`;
+    if (children.length > 0 && chosen === undefined) yield `no node ${location} is chosen`;
     if (chosen !== undefined && !children.includes(chosen))
-      yield `${chosen}, chosen ${whose}, does not stand there`;
+      yield `the chosen node ${chosen} is not ${location}`;
   }
   for (const parent of Object.keys(chat.chosen))
-    if (parent !== "" && nodeOf(chat, parent) === undefined)
-      yield `something is chosen under ${parent}, which is missing`;
+    if (parent !== "" && findNode(chat, parent) === undefined)
+      yield `a node is chosen below ${parent}, which does not exist`;
 }
 
-function* bookmarkFaults(chat: Chat): Generator<string> {
+function* findBookmarkFaults(chat: Chat): Generator<string> {
   const seen = new Set<string>();
   for (const id of chat.bookmarks) {
-    if (seen.has(id)) yield `the bookmark of ${id} is there twice`;
-    else if (nodeOf(chat, id) === undefined) yield `${id} has a bookmark, but is missing`;
+    if (seen.has(id)) yield `the bookmark of ${id} is a duplicate`;
+    else if (findNode(chat, id) === undefined) yield `the bookmarked node ${id} does not exist`;
     seen.add(id);
   }
 }

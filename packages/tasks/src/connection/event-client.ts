@@ -1,6 +1,6 @@
 import type { StreamEvent, TaskEvent } from "../events.ts";
 import {
-  backoff,
+  backoffMs,
   ReconnectingStream,
   type ConnectionInfo,
   type Schedule,
@@ -9,7 +9,7 @@ import {
 } from "./reconnecting-stream.ts";
 
 /** A position in the events of a task and its sub-agents. */
-export interface Cursor {
+export interface TaskCursor {
   task_id: string;
   /** Number of the last known event; undefined requests a snapshot. */
   after: number | undefined;
@@ -19,60 +19,60 @@ export interface Cursor {
 export interface EventsRequest {
   /** Absent: no changes of chats. `after: undefined`: only changes from now on. */
   readonly chats?: { readonly after: number | undefined };
-  readonly tasks: readonly Cursor[];
+  readonly tasks: readonly TaskCursor[];
 }
 
 export type TaskStreamEvent = TaskEvent | StreamEvent;
 /** `ChatFeedEvent` and `ChatChange` of the chats, which the client only passes on. */
-export interface ChatsStreamEvent {
+export interface ChatFeedMessage {
   readonly type: `chat.${string}` | `chats.${string}` | "approvals.changed";
 }
 
-/** Opens one stream of events: `eventsOverFetch`, or your own. Reports after `close` are ignored. */
+/** Opens one stream of events: `createFetchTransport`, or your own. Reports after `close` are ignored. */
 export type EventTransport = (
   request: EventsRequest,
-  handlers: TransportHandlers<TaskStreamEvent | ChatsStreamEvent>,
+  handlers: TransportHandlers<TaskStreamEvent | ChatFeedMessage>,
 ) => { close(): void };
 
 export interface EventClientOptions {
   transport: EventTransport;
   schedule: Schedule;
-  /** Jitter for the backoff, so that clients do not all reconnect at once: `Math.random`. */
+  /** Jitter for the backoff, so that clients do not all reconnect at once: `Math.random`. Default: no jitter. */
   random?: () => number;
   /** If set, the client reacts to the network state and to a hidden tab. */
   host?: StreamHost;
 }
 
 /** The receiver of the events of one task, or of the chats. */
-export interface Subscriber<Event> {
-  /** Called for each connection. */
-  cursor: () => number | undefined;
-  event: (event: Event) => void;
+export interface EventSubscriber<Event> {
+  /** Called for each new connection. Returns the position after which events are requested. */
+  getCursor: () => number | undefined;
+  onEvent: (event: Event) => void;
   /** Called when `connection` of the subscription has changed. */
   onConnection: () => void;
 }
 
-export interface TaskSubscriber extends Subscriber<TaskStreamEvent> {
-  /** True if the task is one of its sub-agents, whose events carry only their own id. */
-  includes: (taskId: string) => boolean;
+export interface TaskSubscriber extends EventSubscriber<TaskStreamEvent> {
+  /** True if the task is a sub-agent of the subscribed task. The events of sub-agents contain only their own task id. */
+  includesTask: (taskId: string) => boolean;
 }
 
 /** The gateway's limit for one connection. */
 const maxTasks = 100;
-/** Tasks beyond the limit are rotated in after this time. */
-const turnMs = 18_000;
+/** After this time, a new connection includes the tasks beyond the limit. */
+const rotationMs = 18_000;
 
 /**
  * One connection for everything that a page follows: tasks and the changes of chats. Reconnects automatically and resumes
- * each of them at its cursor. Pass it to `createTaskStore` (one store per client) and to `followChats`, then call `open`.
+ * each subscription at its cursor. Pass it to `createTaskStore` (one store per client) and to `followChats`, then call `open`.
  */
 export class EventClient {
   readonly #options: EventClientOptions;
-  readonly #stream: ReconnectingStream<EventsRequest, TaskStreamEvent | ChatsStreamEvent>;
-  readonly #tasks = new Map<string, OneSubscription<TaskSubscriber>>();
-  #chats: OneSubscription<Subscriber<ChatsStreamEvent>> | undefined;
+  readonly #stream: ReconnectingStream<EventsRequest, TaskStreamEvent | ChatFeedMessage>;
+  readonly #tasks = new Map<string, ClientSubscription<TaskSubscriber>>();
+  #chats: ClientSubscription<EventSubscriber<ChatFeedMessage>> | undefined;
   readonly #listeners = new Set<() => void>();
-  #cancelTurn: (() => void) | undefined;
+  #cancelRotation: (() => void) | undefined;
 
   constructor(options: EventClientOptions) {
     const { transport, schedule, random = () => 1, host } = options;
@@ -82,10 +82,10 @@ export class EventClient {
       schedule,
       random,
       host,
-      request: () => this.#request(),
+      buildRequest: () => this.#buildRequest(),
       onEvent: (event, request) => this.#dispatch(event, request),
       onChange: () => {
-        for (const { isActive, subscriber } of this.#subscriptions())
+        for (const { isActive, subscriber } of this.#listSubscriptions())
           if (isActive) subscriber.onConnection();
         for (const listener of this.#listeners) listener();
       },
@@ -102,33 +102,33 @@ export class EventClient {
     return () => this.#listeners.delete(listener);
   }
 
-  /** Connects, also again after a refusal (an expired session). */
+  /** Connects. Call it again after a rejection, such as an expired session. */
   open(): void {
     this.#stream.open();
   }
 
-  /** Reconnects now instead of after the wait. */
+  /** Reconnects now instead of waiting for the next attempt. */
   retryNow(): void {
     this.#stream.retryNow();
   }
 
   /** Closes the connection until `open`. Subscriptions and their cursors stay. */
-  shut(): void {
-    this.#stream.shut();
+  disconnect(): void {
+    this.#stream.disconnect();
   }
 
   close(): void {
     this.#listeners.clear();
     this.#stream.close();
-    this.#cancelTurn?.();
-    for (const each of this.#subscriptions()) each.cancelRetry();
+    this.#cancelRotation?.();
+    for (const subscription of this.#listSubscriptions()) subscription.cancelRetry();
     this.#tasks.clear();
     this.#chats = undefined;
   }
 
-  /** For `createTaskStore`. */
-  followTask(taskId: string, subscriber: TaskSubscriber): Subscription {
-    const subscription = this.#subscription(subscriber, () => {
+  /** Used by `createTaskStore`. */
+  followTask(taskId: string, subscriber: TaskSubscriber): EventSubscription {
+    const subscription = this.#createSubscription(subscriber, () => {
       if (this.#tasks.get(taskId) !== subscription) return false;
       return this.#tasks.delete(taskId);
     });
@@ -137,9 +137,9 @@ export class EventClient {
     return subscription;
   }
 
-  /** For `followChats`. */
-  followChats(subscriber: Subscriber<ChatsStreamEvent>): Subscription {
-    const subscription = this.#subscription(subscriber, () => {
+  /** Used by `followChats`. */
+  followChats(subscriber: EventSubscriber<ChatFeedMessage>): EventSubscription {
+    const subscription = this.#createSubscription(subscriber, () => {
       if (this.#chats !== subscription) return false;
       this.#chats = undefined;
       return true;
@@ -149,52 +149,53 @@ export class EventClient {
     return subscription;
   }
 
-  #subscription<S extends Subscriber<never>>(
+  #createSubscription<S extends EventSubscriber<never>>(
     subscriber: S,
     remove: () => boolean,
-  ): OneSubscription<S> {
+  ): ClientSubscription<S> {
     const { schedule, random = () => 1 } = this.#options;
-    return new OneSubscription(subscriber, {
+    return new ClientSubscription(subscriber, {
       schedule,
       random,
       remove,
       stream: this.#stream,
-      hangUpIfIdle: () => {
+      goIdleIfUnused: () => {
         const isIdle = this.#isIdle();
-        if (isIdle) this.#stream.hangUp();
+        if (isIdle) this.#stream.goIdle();
         return isIdle;
       },
     });
   }
 
-  #subscriptions(): OneSubscription[] {
+  #listSubscriptions(): ClientSubscription[] {
     return [...(this.#chats === undefined ? [] : [this.#chats]), ...this.#tasks.values()];
   }
 
   #isIdle(): boolean {
-    return this.#subscriptions().every(({ isActive }) => !isActive);
+    return this.#listSubscriptions().every(({ isActive }) => !isActive);
   }
 
-  #request(): EventsRequest | undefined {
-    const active = [...this.#tasks].filter(([, task]) => task.isActive);
-    const chats = this.#chats?.isActive ? { after: this.#chats.subscriber.cursor() } : undefined;
+  #buildRequest(): EventsRequest | undefined {
+    const activeTasks = [...this.#tasks].filter(([, task]) => task.isActive);
+    const chats = this.#chats?.isActive ? { after: this.#chats.subscriber.getCursor() } : undefined;
     if (this.#isIdle()) return undefined;
-    this.#takeTurns(active.slice(0, -maxTasks).map(([taskId]) => taskId));
-    const tasks = active
+    this.#scheduleRotation(activeTasks.slice(0, -maxTasks).map(([taskId]) => taskId));
+    const tasks = activeTasks
       .slice(-maxTasks)
-      .map(([task_id, { subscriber }]) => ({ task_id, after: subscriber.cursor() }));
+      .map(([task_id, { subscriber }]) => ({ task_id, after: subscriber.getCursor() }));
     return chats === undefined ? { tasks } : { chats, tasks };
   }
 
-  /** Tasks that do not fit into this request go first in the next one. */
-  #takeTurns(waiting: readonly string[]): void {
-    this.#cancelTurn?.();
-    this.#cancelTurn = undefined;
-    if (waiting.length === 0) return;
-    this.#cancelTurn = this.#options.schedule(turnMs, () => {
-      for (const taskId of waiting) {
+  /** Schedules a reconnect that includes the tasks beyond the limit. */
+  #scheduleRotation(omittedTaskIds: readonly string[]): void {
+    this.#cancelRotation?.();
+    this.#cancelRotation = undefined;
+    if (omittedTaskIds.length === 0) return;
+    this.#cancelRotation = this.#options.schedule(rotationMs, () => {
+      for (const taskId of omittedTaskIds) {
         const task = this.#tasks.get(taskId);
         if (task === undefined) continue;
+        // Moves the task to the end: a request includes the last tasks.
         this.#tasks.delete(taskId);
         this.#tasks.set(taskId, task);
       }
@@ -202,34 +203,34 @@ export class EventClient {
     });
   }
 
-  #dispatch(event: TaskStreamEvent | ChatsStreamEvent, request: EventsRequest): void {
-    if (event.type.endsWith(".heartbeat")) this.#stream.succeeded();
-    if (isOfChats(event)) {
-      if (this.#chats?.isActive) this.#chats.subscriber.event(event);
+  #dispatch(event: TaskStreamEvent | ChatFeedMessage, request: EventsRequest): void {
+    if (event.type.endsWith(".heartbeat")) this.#stream.resetBackoff();
+    if (isChatFeedMessage(event)) {
+      if (this.#chats?.isActive) this.#chats.subscriber.onEvent(event);
       return;
     }
-    const task = this.#taskOf(event, request);
-    if (task?.isActive) task.subscriber.event(event);
+    const task = this.#findTaskSubscription(event, request);
+    if (task?.isActive) task.subscriber.onEvent(event);
   }
 
-  #taskOf(event: TaskStreamEvent, { tasks }: EventsRequest) {
-    const [only] = tasks;
-    if (only !== undefined && tasks.length === 1) return this.#tasks.get(only.task_id);
-    const own = this.#tasks.get(event.task_id);
-    if (own !== undefined) return own;
+  #findTaskSubscription(event: TaskStreamEvent, { tasks }: EventsRequest) {
+    const [onlyTask] = tasks;
+    if (onlyTask !== undefined && tasks.length === 1) return this.#tasks.get(onlyTask.task_id);
+    const subscription = this.#tasks.get(event.task_id);
+    if (subscription !== undefined) return subscription;
     if (event.type === "task.created") return this.#tasks.get(event.task.root_task_id);
     for (const task of this.#tasks.values())
-      if (task.subscriber.includes(event.task_id)) return task;
+      if (task.subscriber.includesTask(event.task_id)) return task;
     return undefined;
   }
 }
 
-/** The connection as one subscriber sees it. */
-export interface Subscription {
-  /** Its own state if it waits, has ended or was refused; else that of the client. */
+/** The subscription to one task, or to the chats. */
+export interface EventSubscription {
+  /** The state of the subscription if it is waiting, has ended or was rejected; otherwise the state of the client. */
   readonly connection: ConnectionInfo;
-  /** Resets the backoff, after a new event. */
-  succeeded(): void;
+  /** Resets the backoff. Call it after each new event. */
+  resetBackoff(): void;
   /** Subscribes again at the current cursor, with backoff, because the received events cannot be used. */
   retry(reason: string): void;
   /** Ends the subscription but keeps its state visible. */
@@ -242,20 +243,22 @@ interface SubscriptionOptions {
   random: () => number;
   stream: Pick<
     ReconnectingStream<never, never>,
-    "connection" | "connect" | "connectSoon" | "succeeded"
+    "connection" | "connect" | "connectSoon" | "resetBackoff"
   >;
-  /** Returns false if it was removed before. */
+  /** Returns false if the subscription was already removed. */
   remove: () => boolean;
-  /** Returns true if no active subscription is left. */
-  hangUpIfIdle: () => boolean;
+  /** Returns true if no active subscription remains. */
+  goIdleIfUnused: () => boolean;
 }
 
-class OneSubscription<S extends Subscriber<never> = Subscriber<never>> implements Subscription {
+class ClientSubscription<
+  S extends EventSubscriber<never> = EventSubscriber<never>,
+> implements EventSubscription {
   readonly subscriber: S;
   readonly #options: SubscriptionOptions;
-  /** Undefined: the state of the client applies. */
-  #own: ConnectionInfo | undefined;
-  #failures = 0;
+  /** If set, replaces the state of the client. */
+  #connectionOverride: ConnectionInfo | undefined;
+  #failureCount = 0;
   #cancelRetry: (() => void) | undefined;
 
   constructor(subscriber: S, options: SubscriptionOptions) {
@@ -264,42 +267,42 @@ class OneSubscription<S extends Subscriber<never> = Subscriber<never>> implement
   }
 
   get connection(): ConnectionInfo {
-    return this.#own ?? this.#options.stream.connection;
+    return this.#connectionOverride ?? this.#options.stream.connection;
   }
 
   get isActive(): boolean {
-    return this.#own === undefined;
+    return this.#connectionOverride === undefined;
   }
 
-  succeeded(): void {
-    this.#failures = 0;
-    this.#options.stream.succeeded();
+  resetBackoff(): void {
+    this.#failureCount = 0;
+    this.#options.stream.resetBackoff();
   }
 
   retry(reason: string): void {
     const { schedule, random, stream } = this.#options;
-    const wait = backoff(this.#failures, random());
-    this.#failures += 1;
+    const wait = backoffMs(this.#failureCount, random());
+    this.#failureCount += 1;
     this.stop({ state: "waiting", reason });
     this.#cancelRetry = schedule(wait, () => {
-      this.#own = undefined;
+      this.#connectionOverride = undefined;
       stream.connect();
       this.subscriber.onConnection();
     });
   }
 
-  /** The stream stays open for the others; events for this subscription are ignored. */
+  /** The stream stays open for the other subscriptions; events for this subscription are ignored. */
   stop(connection: ConnectionInfo): void {
     this.cancelRetry();
-    this.#own = connection;
-    this.#options.hangUpIfIdle();
+    this.#connectionOverride = connection;
+    this.#options.goIdleIfUnused();
     this.subscriber.onConnection();
   }
 
   close(): void {
     this.cancelRetry();
-    const { remove, hangUpIfIdle, stream } = this.#options;
-    if (remove() && !hangUpIfIdle() && this.isActive) stream.connectSoon();
+    const { remove, goIdleIfUnused, stream } = this.#options;
+    if (remove() && !goIdleIfUnused() && this.isActive) stream.connectSoon();
   }
 
   cancelRetry(): void {
@@ -308,6 +311,6 @@ class OneSubscription<S extends Subscriber<never> = Subscriber<never>> implement
   }
 }
 
-function isOfChats(event: TaskStreamEvent | ChatsStreamEvent): event is ChatsStreamEvent {
+function isChatFeedMessage(event: TaskStreamEvent | ChatFeedMessage): event is ChatFeedMessage {
   return event.type.startsWith("chat") || event.type === "approvals.changed";
 }

@@ -2,18 +2,18 @@
 export type Schedule = (ms: number, run: () => void) => () => void;
 
 export type ConnectionState =
-  | "idle" // not opened, or nothing is followed
+  | "idle" // not opened, or there are no subscriptions
   | "connecting"
   | "live"
   | "waiting" // for the next attempt
-  | "offline" // as `waiting`, and the host has no network
+  | "offline" // like `waiting`, but the host has no network
   | "suspended" // the page is hidden
   | "ended" // the task has ended
-  | "refused"; // no further attempt until `open`
+  | "rejected"; // no further attempt until `open`
 
 export interface ConnectionInfo {
   readonly state: ConnectionState;
-  /** Why it is waiting or refused; the last status of a task that has ended. */
+  /** Why the connection is waiting or rejected; for a task that has ended, its status. */
   readonly reason?: string;
   /** While waiting: time of the next attempt, by `host.now()`. */
   readonly retryAt?: number;
@@ -21,15 +21,15 @@ export interface ConnectionInfo {
   readonly cause?: unknown;
 }
 
-/** What a transport reports of the stream that it has opened. */
+/** Callbacks through which a transport reports on the stream that it has opened. */
 export interface TransportHandlers<Event> {
-  event: (event: Event) => void;
-  /** The connection has ended and is to be opened again. */
-  closed: (reason?: string, cause?: unknown) => void;
+  onEvent: (event: Event) => void;
+  /** The connection has ended and should be reopened. */
+  onClosed: (reason?: string, cause?: unknown) => void;
   /** Retrying would not help: not found, or not authorized. */
-  refused: (reason: string) => void;
-  /** Optional: bytes have arrived that are not a complete event yet. */
-  activity: () => void;
+  onRejected: (reason: string) => void;
+  /** Bytes have arrived that may not be a complete event yet. Calling it is optional. */
+  onActivity: () => void;
 }
 
 /** The environment of the stream, usually a browser tab. */
@@ -38,7 +38,10 @@ export interface StreamHost {
   now(): number;
   isOnline(): boolean;
   isVisible(): boolean;
-  /** Calls the listener when one of the two above may have changed, and when the page is restored from a cache. */
+  /**
+   * Calls the listener when `isOnline` or `isVisible` may have changed, and when the page is restored from the back/forward
+   * cache.
+   */
   onChange(listener: () => void): () => void;
 }
 
@@ -48,38 +51,38 @@ export interface ReconnectingStreamOptions<Request, Event> {
   schedule: Schedule;
   random: () => number;
   host: StreamHost | undefined;
-  /** Returns the next request with the current cursors; undefined if there is nothing to subscribe to. */
-  request: () => Request | undefined;
+  /** Returns the next request with the current cursors; undefined if there are no subscriptions. */
+  buildRequest: () => Request | undefined;
   onEvent: (event: Event, request: Request) => void;
   /** Called when `connection` has changed. */
   onChange: () => void;
 }
 
 const defaultHeartbeatMs = 15_000;
-/** A stream that lived this long resets the backoff. */
-const provenMs = 5_000;
-/** How long a hidden page keeps its stream: a browser has six connections to a host, for all tabs. */
+/** A stream that stays open this long resets the backoff. */
+const stableAfterMs = 5_000;
+/** A page closes its stream after being hidden for this long: a browser allows only six connections per host across all tabs. */
 const suspendAfterMs = 60_000;
 
-type Timer = "retry" | "silence" | "heard" | "proven" | "suspend";
+type TimerName = "retry" | "silence" | "activity" | "stable" | "suspend";
 
 /**
  * Keeps one stream open: reconnects with backoff, after silence and when the network changes, and closes the stream of a page
- * that stays hidden. The subscriptions and their cursors are up to `request`.
+ * that stays hidden. `buildRequest` provides the subscriptions and their cursors.
  */
 export class ReconnectingStream<Request, Event extends object> {
   readonly #options: ReconnectingStreamOptions<Request, Event>;
-  readonly #timers = new Map<Timer, () => void>();
+  readonly #timers = new Map<TimerName, () => void>();
   readonly #stopListening: (() => void) | undefined;
   #connection: ConnectionInfo = { state: "idle" };
-  /** The stream that is open now. Reports of earlier ones are ignored. */
+  /** The current stream. Events of earlier streams are ignored. */
   #stream: { close(): void } | undefined;
-  /** True while a microtask is pending that will connect. */
-  #isOpening = false;
+  /** True while `connectSoon` waits for its microtask. */
+  #isConnectPending = false;
   #isOpen = false;
-  #failures = 0;
+  #failureCount = 0;
   #heartbeatMs = defaultHeartbeatMs;
-  #heardAt = 0;
+  #lastActivityAt = 0;
   #wasOnline: boolean;
 
   constructor(options: ReconnectingStreamOptions<Request, Event>) {
@@ -93,114 +96,115 @@ export class ReconnectingStream<Request, Event extends object> {
     return this.#connection;
   }
 
-  /** Connects, also again after a refusal. */
+  /** Connects. Call it again after a rejection. */
   open(): void {
     if (this.#isOpen) return;
     this.#isOpen = true;
-    this.#failures = 0;
+    this.#failureCount = 0;
     this.#suspendIfHidden();
     this.connect();
   }
 
-  /** Reconnects with a new request, once for all changes in this turn. */
+  /** Reconnects with a new request, once for all changes in the current tick. */
   connectSoon(): void {
-    if (!this.#mayConnect() || this.#isOpening) return;
-    this.#isOpening = true;
+    if (!this.#canConnect() || this.#isConnectPending) return;
+    this.#isConnectPending = true;
     void (async () => {
-      await Promise.resolve(); // batches the other changes of this turn
-      if (this.#isOpening) this.connect();
+      await Promise.resolve(); // batches the other changes in this tick
+      if (this.#isConnectPending) this.connect();
     })();
   }
 
-  /** Replaces the open stream. No effect while it is waiting or suspended: the next attempt sends the new request. */
+  /** Replaces the open stream. No effect while the connection is waiting or suspended: the next attempt sends the new request. */
   connect(): void {
-    if (this.#mayConnect()) this.#connect();
+    if (this.#canConnect()) this.#connect();
   }
 
-  /** Reconnects now instead of after the wait. */
+  /** Reconnects now instead of waiting for the next attempt. */
   retryNow(): void {
     if (!this.#timers.has("retry")) return;
-    this.#cancel("retry");
+    this.#cancelTimer("retry");
     this.#connect();
   }
 
   /** Resets the backoff. */
-  succeeded(): void {
-    this.#failures = 0;
+  resetBackoff(): void {
+    this.#failureCount = 0;
   }
 
-  /** Closes the stream and cancels the next attempt, because nothing is subscribed to. */
-  hangUp(): void {
-    this.#hangUp();
-    if (this.#isOpen && this.#connection.state !== "suspended") this.#become({ state: "idle" });
+  /** Closes the stream and cancels the next attempt, because there are no subscriptions. */
+  goIdle(): void {
+    this.#closeStream();
+    if (this.#isOpen && this.#connection.state !== "suspended")
+      this.#setConnection({ state: "idle" });
   }
 
   /** Closes the stream until `open`. */
-  shut(connection: ConnectionInfo = { state: "idle" }): void {
+  disconnect(connection: ConnectionInfo = { state: "idle" }): void {
     this.#isOpen = false;
-    this.#hangUp();
-    this.#cancel("suspend");
-    this.#become(connection);
+    this.#closeStream();
+    this.#cancelTimer("suspend");
+    this.#setConnection(connection);
   }
 
   close(): void {
-    this.shut();
+    this.disconnect();
     this.#stopListening?.();
   }
 
-  #mayConnect(): boolean {
+  #canConnect(): boolean {
     return this.#isOpen && !this.#timers.has("retry") && this.#connection.state !== "suspended";
   }
 
   #connect(): void {
-    this.#hangUp();
-    const request = this.#options.request();
-    if (request === undefined) return this.#become({ state: "idle" });
+    this.#closeStream();
+    const request = this.#options.buildRequest();
+    if (request === undefined) return this.#setConnection({ state: "idle" });
     const stream = { close() {} };
     this.#stream = stream;
-    this.#heardAt = this.#options.host?.now() ?? 0;
+    this.#lastActivityAt = this.#options.host?.now() ?? 0;
     // A reconnect that only changes the request stays live.
-    if (this.#connection.state !== "live") this.#become({ state: "connecting" });
-    this.#expectEvents();
+    if (this.#connection.state !== "live") this.#setConnection({ state: "connecting" });
+    this.#startSilenceTimer();
     const ifOpen =
       <A extends unknown[]>(handle: (...args: A) => void) =>
       (...args: A) => {
         if (this.#stream === stream) handle(...args);
       };
     const handlers: TransportHandlers<Event> = {
-      event: ifOpen((event) => this.#receive(event, request)),
-      closed: ifOpen((reason = "the connection was closed", cause?: unknown) =>
-        this.#lost(reason, cause),
+      onEvent: ifOpen((event) => this.#receive(event, request)),
+      onClosed: ifOpen((reason = "the connection was closed", cause?: unknown) =>
+        this.#scheduleRetry(reason, cause),
       ),
-      refused: ifOpen((reason) => this.shut({ state: "refused", reason })),
-      activity: ifOpen(() => this.#heard()),
+      onRejected: ifOpen((reason) => this.disconnect({ state: "rejected", reason })),
+      onActivity: ifOpen(() => this.#onActivity()),
     };
     try {
-      const opened = this.#options.connect(request, handlers);
-      if (this.#stream === stream) stream.close = () => opened.close();
-      else opened.close(); // it ended before `connect` returned
+      const openedStream = this.#options.connect(request, handlers);
+      if (this.#stream === stream) stream.close = () => openedStream.close();
+      else openedStream.close(); // the stream ended before `connect` returned
     } catch (error) {
-      handlers.closed(messageOf(error));
+      handlers.onClosed(getErrorMessage(error));
     }
   }
 
   #receive(event: Event, request: Request): void {
     if ("heartbeat_ms" in event && typeof event.heartbeat_ms === "number")
       this.#heartbeatMs = event.heartbeat_ms;
-    this.#heard();
-    if (!this.#timers.has("proven") && this.#failures > 0)
-      this.#start("proven", provenMs, () => this.succeeded());
-    if (this.#connection.state !== "live") this.#become({ state: "live" });
+    this.#onActivity();
+    if (!this.#timers.has("stable") && this.#failureCount > 0)
+      this.#startTimer("stable", stableAfterMs, () => this.resetBackoff());
+    if (this.#connection.state !== "live") this.#setConnection({ state: "live" });
     this.#options.onEvent(event, request);
   }
 
-  #lost(reason: string, cause?: unknown): void {
-    this.#hangUp();
+  #scheduleRetry(reason: string, cause?: unknown): void {
+    this.#closeStream();
     const { host, random } = this.#options;
-    const wait = backoff(this.#failures, random());
-    this.#failures += 1;
-    this.#start("retry", wait, () => this.#connect());
-    this.#become({
+    const wait = backoffMs(this.#failureCount, random());
+    this.#failureCount += 1;
+    this.#startTimer("retry", wait, () => this.#connect());
+    this.#setConnection({
       state: host === undefined || host.isOnline() ? "waiting" : "offline",
       reason,
       ...(host === undefined ? {} : { retryAt: Math.round(host.now() + wait) }),
@@ -209,50 +213,54 @@ export class ReconnectingStream<Request, Event extends object> {
   }
 
   /** Restarts the silence timer, once per batch: a timer per event costs more than the event. */
-  #heard(): void {
-    this.#heardAt = this.#options.host?.now() ?? 0;
-    if (!this.#timers.has("heard")) this.#start("heard", 0, () => this.#expectEvents());
+  #onActivity(): void {
+    this.#lastActivityAt = this.#options.host?.now() ?? 0;
+    if (!this.#timers.has("activity"))
+      this.#startTimer("activity", 0, () => this.#startSilenceTimer());
   }
 
-  #expectEvents(): void {
+  #startSilenceTimer(): void {
     const silence = 2.5 * this.#heartbeatMs;
-    this.#start("silence", silence, () => this.#lost(`nothing was heard for ${silence} ms`));
+    this.#startTimer("silence", silence, () => this.#scheduleRetry(`no data for ${silence} ms`));
   }
 
   #onHostChange(): void {
     const { host } = this.#options;
-    if (host === undefined || !this.#isOpen) return;
+    if (host === undefined) return;
+    const hasNetworkChanged = host.isOnline() !== this.#wasOnline;
+    this.#wasOnline = host.isOnline();
+    if (!this.#isOpen) return;
     this.#suspendIfHidden();
     const { state } = this.#connection;
-    const hasTurned = host.isOnline() !== this.#wasOnline;
-    this.#wasOnline = host.isOnline();
     if (state === "suspended" && !host.isVisible()) return;
     // After sleep or a change of network, streams may stay open and silent forever.
-    const isQuiet = host.now() - this.#heardAt > 1.2 * this.#heartbeatMs;
-    if (state === "live" && !hasTurned && !isQuiet) return;
-    if (state === "connecting" && this.#stream !== undefined) return;
-    this.#failures = 0;
+    const isQuiet = host.now() - this.#lastActivityAt > 1.2 * this.#heartbeatMs;
+    if (state === "live" && !hasNetworkChanged && !isQuiet) return;
+    // An attempt over the previous network may never fail.
+    if (state === "connecting" && this.#stream !== undefined && !hasNetworkChanged) return;
+    this.#failureCount = 0;
     this.#connect();
   }
 
   #suspendIfHidden(): void {
-    if (this.#options.host?.isVisible() ?? true) return this.#cancel("suspend");
-    this.#start("suspend", suspendAfterMs, () => {
-      this.#hangUp();
-      this.#become({ state: "suspended" });
+    if (this.#options.host?.isVisible() ?? true) return this.#cancelTimer("suspend");
+    this.#startTimer("suspend", suspendAfterMs, () => {
+      this.#closeStream();
+      this.#setConnection({ state: "suspended" });
     });
   }
 
-  #hangUp(): void {
-    this.#isOpening = false;
-    for (const timer of ["retry", "silence", "heard", "proven"] as const) this.#cancel(timer);
+  #closeStream(): void {
+    this.#isConnectPending = false;
+    for (const timer of ["retry", "silence", "activity", "stable"] as const)
+      this.#cancelTimer(timer);
     const stream = this.#stream;
     this.#stream = undefined;
     stream?.close();
   }
 
-  #start(timer: Timer, ms: number, run: () => void): void {
-    this.#cancel(timer);
+  #startTimer(timer: TimerName, ms: number, run: () => void): void {
+    this.#cancelTimer(timer);
     const cancel = this.#options.schedule(ms, () => {
       this.#timers.delete(timer);
       run();
@@ -260,12 +268,12 @@ export class ReconnectingStream<Request, Event extends object> {
     this.#timers.set(timer, cancel);
   }
 
-  #cancel(timer: Timer): void {
+  #cancelTimer(timer: TimerName): void {
     this.#timers.get(timer)?.();
     this.#timers.delete(timer);
   }
 
-  #become(connection: ConnectionInfo): void {
+  #setConnection(connection: ConnectionInfo): void {
     const isSame = connection.state === this.#connection.state && connection.reason === undefined;
     if (isSame) return;
     this.#connection = connection;
@@ -273,14 +281,14 @@ export class ReconnectingStream<Request, Event extends object> {
   }
 }
 
-const firstWaitMs = 200;
-const longestWaitMs = 10_000;
+const initialBackoffMs = 200;
+const maxBackoffMs = 10_000;
 
-/** Exponential backoff in milliseconds. `random` (0 to 1) is the jitter. */
-export function backoff(failures: number, random: number): number {
-  return Math.min(firstWaitMs * 2 ** failures, longestWaitMs) * (0.5 + random / 2);
+/** Returns the exponential backoff in milliseconds. `random` (0 to 1) is the jitter. */
+export function backoffMs(failureCount: number, random: number): number {
+  return Math.min(initialBackoffMs * 2 ** failureCount, maxBackoffMs) * (0.5 + random / 2);
 }
 
-export function messageOf(error: unknown): string {
+export function getErrorMessage(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

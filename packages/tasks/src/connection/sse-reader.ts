@@ -2,34 +2,34 @@ const LF = 10;
 const CR = 13;
 
 /** `TextDecoder` of the platform. */
-export interface Utf8Decoder {
+export interface StreamingTextDecoder {
   decode(bytes: Uint8Array, options: { stream: boolean }): string;
 }
 
 /**
- * Reads the data of server-sent events from bytes that are cut anywhere: within a character, between `\r` and `\n`. Each
- * byte is searched once; an unfinished line is only stored. Names and ids are ignored: the data has its own.
+ * Reads the data of server-sent events from chunks that may be split anywhere: within a character, between `\r` and `\n`. Each
+ * byte is searched once; an unfinished line is only stored. Event names and ids are ignored: the data contains them.
  */
 export class SseReader {
-  readonly #utf8: Utf8Decoder;
-  /** Of an unfinished line. */
+  readonly #decoder: StreamingTextDecoder;
+  /** The parts of an unfinished line. */
   #pieces: string[] = [];
   #data: string | undefined;
   #afterCarriageReturn = false;
 
-  constructor(utf8: Utf8Decoder) {
-    this.#utf8 = utf8;
+  constructor(decoder: StreamingTextDecoder) {
+    this.#decoder = decoder;
   }
 
   push(bytes: Uint8Array): string[] {
-    const text = this.#utf8.decode(bytes, { stream: true });
+    const text = this.#decoder.decode(bytes, { stream: true });
     const events: string[] = [];
     if (text === "") return events;
     let start = this.#afterCarriageReturn && text.charCodeAt(0) === LF ? 1 : 0;
     this.#afterCarriageReturn = text.charCodeAt(text.length - 1) === CR;
-    const nextEnd = text.includes("\r") ? anyLineEnd : lineFeed;
+    const nextEnd = text.includes("\r") ? findLineEnd : findLineFeed;
     for (let end = nextEnd(text, start); end !== -1; end = nextEnd(text, start)) {
-      this.#readLine(this.#wholeLine(text.slice(start, end)), events);
+      this.#readLine(this.#completeLine(text.slice(start, end)), events);
       start = end + 1;
       if (text.charCodeAt(end) === CR && text.charCodeAt(start) === LF) start += 1;
     }
@@ -37,7 +37,7 @@ export class SseReader {
     return events;
   }
 
-  #wholeLine(rest: string): string {
+  #completeLine(rest: string): string {
     if (this.#pieces.length === 0) return rest;
     const line = this.#pieces.join("") + rest;
     this.#pieces = [];
@@ -50,25 +50,25 @@ export class SseReader {
       this.#data = undefined;
       return;
     }
-    const value = dataOf(line);
+    const value = parseDataLine(line);
     if (value !== undefined)
       this.#data = this.#data === undefined ? value : `${this.#data}\n${value}`;
   }
 }
 
-function lineFeed(text: string, from: number): number {
+function findLineFeed(text: string, from: number): number {
   return text.indexOf("\n", from);
 }
 
-function anyLineEnd(text: string, from: number): number {
-  for (let at = from; at < text.length; at += 1) {
-    const unit = text.charCodeAt(at);
-    if (unit === LF || unit === CR) return at;
+function findLineEnd(text: string, from: number): number {
+  for (let index = from; index < text.length; index += 1) {
+    const unit = text.charCodeAt(index);
+    if (unit === LF || unit === CR) return index;
   }
   return -1;
 }
 
-function dataOf(line: string): string | undefined {
+function parseDataLine(line: string): string | undefined {
   if (line === "data") return "";
   if (!line.startsWith("data:")) return undefined;
   return line.slice(line.startsWith(" ", 5) ? 6 : 5);

@@ -1,176 +1,191 @@
-import type { Block } from "./blocks.ts";
-import { closingIn, detailsIn, summaryIn } from "./html-forms.ts";
-import { isBlank, itemOf, Line, quotedIn, type ItemStart } from "./line-forms.ts";
-import type { MadeAnew } from "./made-anew.ts";
+import type { MarkdownBlock } from "./ast.ts";
+import { parseDetailsClosing, parseDetailsOpening, parseSummary } from "./html-patterns.ts";
+import {
+  isBlank,
+  parseListItemStart,
+  MarkdownLine,
+  parseQuote,
+  type ListItemStart,
+} from "./block-starts.ts";
+import type { BlockReplacer } from "./block-replacer.ts";
 import { OpenContainers } from "./open-containers.ts";
 import { OpenLeaf } from "./open-leaf.ts";
-import type { References, Use } from "./references.ts";
+import type { LinkReferences, LabelUse } from "./link-references.ts";
 
 /**
- * Blocks from lines, each of which is read once. What is in `blocks` is finished: no line to come changes it, unless by
- * defining a label that it uses. Unlike in CommonMark, a line at the left edge never continues a quote or an item: models
- * write "- a" and then "**b**" below it.
+ * Parses lines into blocks; each line is read once. `blocks` are finished: later lines change them only by defining a label that
+ * they use. Unlike in CommonMark, an unindented line never continues a quote or a list item (no lazy continuation): models write
+ * "- a" and then "**b**" below it.
  */
 export class BlockParser {
-  readonly #references: References;
-  /** How many characters have been read, by this one and those that branched off. */
-  readonly work: { characters: number };
+  readonly #references: LinkReferences;
+  /** Number of characters read by this parser and its branches. */
+  readonly parseWork: { characters: number };
   readonly #containers: OpenContainers;
   readonly #leaf: OpenLeaf;
 
   constructor(
-    references: References,
+    references: LinkReferences,
     work = { characters: 0 },
     containers = new OpenContainers(),
     leaf = new OpenLeaf(references, containers, work),
   ) {
     this.#references = references;
-    this.work = work;
+    this.parseWork = work;
     this.#containers = containers;
     this.#leaf = leaf;
   }
 
-  get blocks(): Block[] {
+  get blocks(): MarkdownBlock[] {
     return this.#containers.blocks;
   }
 
-  /** The paragraph that is open, and where its last line begins. */
-  get paragraph(): { text: string; last: number } | undefined {
+  /** The open paragraph. `lastLineStart`: index of its last line. */
+  get paragraph(): { text: string; lastLineStart: number } | undefined {
     return this.#leaf.paragraph;
   }
 
-  get leaf(): OpenLeaf["state"] {
+  get leafState(): OpenLeaf["state"] {
     return this.#leaf.state;
   }
 
-  /** Nothing is open: what follows can be read without what came before. */
-  get isFree(): boolean {
-    return this.#containers.depth === 0 && this.#leaf.isNone;
+  /** True if no block is open, so that the following lines can be parsed without the earlier ones. */
+  get isIdle(): boolean {
+    return this.#containers.depth === 0 && this.#leaf.isEmpty;
   }
 
-  /** Goes on behind the first of its blocks, where nothing was open. */
-  behind(blocks: number): BlockParser {
-    const containers = new OpenContainers(this.blocks.slice(0, blocks));
-    return new BlockParser(this.#references, this.work, containers);
+  /** Returns a parser that continues after the given number of blocks, at a point where no block was open. */
+  restartAfter(blockCount: number): BlockParser {
+    const containers = new OpenContainers(this.blocks.slice(0, blockCount));
+    return new BlockParser(this.#references, this.parseWork, containers);
   }
 
-  /** Goes on from here on its own, with no blocks yet. What is finished within what is open is shared. */
-  branch(growing: boolean): BlockParser {
+  /**
+   * Returns a copy that continues independently and starts without blocks. Finished parts of open blocks are shared.
+   * `isPreview`: the copy is discarded before the next line, so its uses of labels are not registered.
+   */
+  branch(isPreview: boolean): BlockParser {
     const containers = this.#containers.branch();
-    const leaf = this.#leaf.branch(containers, growing);
-    return new BlockParser(this.#references, this.work, containers, leaf);
+    const leaf = this.#leaf.branch(containers, isPreview);
+    return new BlockParser(this.#references, this.parseWork, containers, leaf);
   }
 
-  /** `goesOn`: a further piece of the line before. `whole`: no further piece of it comes. */
-  line(text: string, goesOn: boolean, whole: boolean): void {
-    this.work.characters += text.length + 1;
-    if (goesOn) return this.#leaf.goOn(text);
-    const { depth, rest } = this.#containers.around(new Line(text), this.#leaf.isFenced);
-    if (depth === this.#containers.depth) return this.#read(rest, whole);
-    if (this.#leaf.isParagraph && this.#containers.isFurtherIn(depth, rest) && !this.#begins(rest))
-      return this.#leaf.readIndented(rest, whole);
+  /** `isContinuation`: another chunk of the previous line. `isComplete`: the last chunk of the line. */
+  pushLine(text: string, isContinuation: boolean, isComplete: boolean): void {
+    this.parseWork.characters += text.length + 1;
+    if (isContinuation) return this.#leaf.appendChunk(text);
+    const { depth, rest } = this.#containers.matchLine(new MarkdownLine(text), this.#leaf.isFenced);
+    if (depth === this.#containers.depth) return this.#read(rest, isComplete);
+    if (
+      this.#leaf.isParagraph &&
+      this.#containers.isIndentedBeyondMarker(depth, rest) &&
+      !this.#startsBlock(rest)
+    )
+      return this.#leaf.readIndented(rest, isComplete);
     this.#leaf.end();
-    const item = this.#containers.nextItem(depth, rest);
+    const item = this.#containers.openNextItem(depth, rest);
     if (item === undefined) {
       this.#containers.closeTo(depth);
-      this.#read(rest, whole);
-    } else if (!item.rest.isBlank) this.#read(item.rest, whole);
+      this.#read(rest, isComplete);
+    } else if (!item.rest.isBlank) this.#read(item.rest, isComplete);
   }
 
-  /** The end of the text, or of what there is of it. */
-  end(growing: boolean): void {
-    this.#leaf.end(growing);
+  /** Closes everything that is open. `isStreaming`: more text will follow. */
+  end(isStreaming: boolean): void {
+    this.#leaf.end(isStreaming);
     this.#containers.closeTo(0);
   }
 
-  /** Something that was read without a label's meaning, now with it. */
-  readAgain(use: Use, anew: MadeAnew): void {
-    this.work.characters += use.source.length;
-    const inline = this.#references.readAgain(use);
-    if (!this.#containers.remake(use.place, inline, anew))
-      this.#leaf.remake(use.place, inline, anew);
+  /** Parses text again after one of its labels has been defined, or its definition has been undone. */
+  reparse(use: LabelUse, replacer: BlockReplacer): void {
+    this.parseWork.characters += use.source.length;
+    const inline = this.#references.reparse(use);
+    if (!this.#containers.replaceInline(use.path, inline, replacer))
+      this.#leaf.replaceInline(use.path, inline, replacer);
   }
 
-  /** A line's own text, where the innermost container has it. */
-  #read(line: Line, whole: boolean): void {
-    if (!this.#closesFoldInHtml(line) && this.#leaf.readFenced(line)) return;
+  /** Reads a line without the markers of its containers. */
+  #read(line: MarkdownLine, isComplete: boolean): void {
+    if (!this.#closesDetailsInHtml(line) && this.#leaf.readFenced(line)) return;
     let rest = line;
     for (;;) {
       if (rest.isBlank) {
         this.#leaf.readBlank(rest);
-        return this.#containers.noteBlank();
+        return this.#containers.markBlankLine();
       }
-      this.#containers.settleBlank();
-      if (rest.isIndented) return this.#leaf.readIndented(rest, whole);
-      const nests = this.#containers.mayNest;
-      const html = this.#html(rest.content, nests, whole);
+      this.#containers.resolveBlankLine();
+      if (rest.isIndented) return this.#leaf.readIndented(rest, isComplete);
+      const canNest = this.#containers.canNest;
+      const html = this.#readDetailsTag(rest.content, canNest, isComplete);
       if (html !== undefined) {
-        rest = new Line(html);
+        rest = new MarkdownLine(html);
         if (rest.isBlank) return;
         continue;
       }
-      const quoted = nests ? quotedIn(rest) : undefined;
-      const item = nests && quoted === undefined ? this.#itemIn(rest) : undefined;
-      if (quoted !== undefined) {
+      const quotedLine = canNest ? parseQuote(rest) : undefined;
+      const item = canNest && quotedLine === undefined ? this.#parseItem(rest) : undefined;
+      if (quotedLine !== undefined) {
         this.#leaf.end();
         this.#containers.openQuote();
-        rest = quoted;
+        rest = quotedLine;
       } else if (item !== undefined) {
         this.#leaf.end();
         this.#containers.openList(item);
         ({ rest } = item);
         if (rest.isBlank) return;
-      } else return this.#leaf.read(rest, whole);
+      } else return this.#leaf.read(rest, isComplete);
     }
   }
 
-  /** Whether a line begins a block within a paragraph. */
-  #begins(line: Line): boolean {
+  /** True if a line starts a block inside a paragraph. */
+  #startsBlock(line: MarkdownLine): boolean {
     if (line.isIndented) return false;
     const { content } = line;
     return (
-      quotedIn(line) !== undefined ||
-      itemOf(line) !== undefined ||
-      detailsIn(content) !== undefined ||
-      (this.#containers.hasDetails && closingIn(content) !== undefined) ||
+      parseQuote(line) !== undefined ||
+      parseListItemStart(line) !== undefined ||
+      parseDetailsOpening(content) !== undefined ||
+      (this.#containers.hasDetails && parseDetailsClosing(content) !== undefined) ||
       this.#leaf.isInterruptedBy(line)
     );
   }
 
-  /** Blocks of HTML go on to a blank line, but not beyond the fold that they stand in. */
-  #closesFoldInHtml({ content }: Line): boolean {
+  /** True if the line ends the details element around an HTML block, which otherwise continues to a blank line. */
+  #closesDetailsInHtml({ content }: MarkdownLine): boolean {
     const isHtml = this.#leaf.state === "html";
-    return isHtml && this.#containers.hasDetails && closingIn(content) !== undefined;
+    return isHtml && this.#containers.hasDetails && parseDetailsClosing(content) !== undefined;
   }
 
-  /** A line that begins, names or ends a fold; what of it is still to be read. */
-  #html(line: string, nests: boolean, whole: boolean): string | undefined {
+  /** Reads a line that opens or closes a details element or contains its summary. Returns the rest of the line, or undefined. */
+  #readDetailsTag(line: string, canNest: boolean, isComplete: boolean): string | undefined {
     const containers = this.#containers;
-    const closing = containers.hasDetails ? closingIn(line) : undefined;
+    const closing = containers.hasDetails ? parseDetailsClosing(line) : undefined;
     const isClosed = closing?.before === "";
-    const fold = nests && !isClosed ? detailsIn(line) : undefined;
-    if (fold !== undefined) {
+    const details = canNest && !isClosed ? parseDetailsOpening(line) : undefined;
+    if (details !== undefined) {
       this.#leaf.end();
-      containers.openDetails(fold.open);
-      return fold.rest;
+      containers.openDetails(details.open);
+      return details.rest;
     }
-    const isFirst = !isClosed && containers.awaitsSummary && this.#leaf.isNone;
-    const summary = isFirst ? summaryIn(line) : undefined;
+    const isFirst = !isClosed && containers.awaitsSummary && this.#leaf.isEmpty;
+    const summary = isFirst ? parseSummary(line) : undefined;
     if (summary !== undefined) {
-      this.work.characters += summary.text.length;
-      containers.setSummary(this.#references.readAlone(summary.text));
+      this.parseWork.characters += summary.text.length;
+      containers.setSummary(this.#references.parseStandalone(summary.text));
       return summary.rest;
     }
     if (closing === undefined) return undefined;
-    if (!isBlank(closing.before)) this.#leaf.read(new Line(closing.before), whole);
+    if (!isBlank(closing.before)) this.#leaf.read(new MarkdownLine(closing.before), isComplete);
     this.#leaf.end();
     containers.closeDetails();
     return closing.rest;
   }
 
-  /** An item within a paragraph has to look like one: a line may begin with a dash or a number, and an answer be "42.". */
-  #itemIn(line: Line): ItemStart | undefined {
-    const item = itemOf(line);
+  /**
+   * Inside a paragraph, an item must have text and start with 1; an ordered item must always have text: an answer may be "42.".
+   */
+  #parseItem(line: MarkdownLine): ListItemStart | undefined {
+    const item = parseListItemStart(line);
     if (item === undefined || (item.ordered && item.rest.isBlank)) return undefined;
     if (!this.#leaf.isParagraph) return item;
     return !item.rest.isBlank && item.start === 1 ? item : undefined;

@@ -1,216 +1,262 @@
-import type { Inline } from "./blocks.ts";
-import { inlineTags, type InlineTag } from "./html-forms.ts";
+import type { MarkdownInline } from "./ast.ts";
+import { inlineTags, type InlineTag } from "./html-patterns.ts";
 
-/** So many stars, underscores, tildes and tags may be open at once, which bounds how deep the result can be. */
-const mostOpen = 16;
+/** Maximum number of open delimiters. Limits the depth of the result. */
+const maxOpenRuns = 16;
 
-/** Stars, underscores or tildes side by side, or a tag. */
-export interface Run {
+/** A run of asterisks, underscores or tildes, or a tag. */
+export interface DelimiterRun {
   type: "run";
-  /** A star, an underscore or a tilde, or the name of a tag. */
-  char: string;
-  /** How it stands in the text. */
-  written: string;
+  /** The delimiter character, or the name of the tag. */
+  delimiter: string;
+  /** The source text. */
+  source: string;
   count: number;
-  opens: boolean;
-  closes: boolean;
-  /** While the text grows: it looks like the beginning of emphasis without its partner. */
-  plain: boolean;
+  canOpen: boolean;
+  canClose: boolean;
+  /** True if, in streaming text, the run looks like the start of emphasis whose end has not arrived yet. */
+  looksLikeOpener: boolean;
 }
 
-/** Text that nothing has been made of by itself yet: runs that may find a partner stand among the nodes. */
-export type Piece = Inline | Run;
+/** Inline nodes, and delimiter runs that are not matched yet. */
+export type InlinePiece = MarkdownInline | DelimiterRun;
 
-/** Stars, underscores or tildes between two characters; undefined: they are text. */
-export function runBetween(written: string, before: string, after: string): Run | undefined {
-  const char = written.charAt(0);
-  const { length: count } = written;
-  if (count > (char === "~" ? 2 : mostOpen)) return undefined;
-  const [kindBefore, kindAfter] = [kindOf(before), kindOf(after)];
+/** Classifies a run of asterisks, underscores or tildes by the characters next to it. Returns undefined for plain text. */
+export function createDelimiterRun(
+  source: string,
+  characterBefore: string,
+  characterAfter: string,
+): DelimiterRun | undefined {
+  const char = source.charAt(0);
+  const { length: count } = source;
+  if (count > (char === "~" ? 2 : maxOpenRuns)) return undefined;
+  const [kindBefore, kindAfter] = [
+    classifyCharacter(characterBefore),
+    classifyCharacter(characterAfter),
+  ];
   // `2*3` is a product.
   if (kindBefore === "digit" && kindAfter === "digit") return undefined;
-  const { opens, closes } = flanks(char, before, kindBefore, kindAfter);
-  if (!opens && !closes) return undefined;
-  const plain = !isWord(before, kindBefore) && (isWord(after, kindAfter) || count > 1);
-  return { type: "run", char, written, count, opens, closes, plain };
+  const { opens: canOpen, closes: canClose } = computeFlanking(
+    char,
+    characterBefore,
+    kindBefore,
+    kindAfter,
+  );
+  if (!canOpen && !canClose) return undefined;
+  const looksLikeOpener =
+    !isWordCharacter(characterBefore, kindBefore) &&
+    (isWordCharacter(characterAfter, kindAfter) || count > 1);
+  return { type: "run", delimiter: char, source, count, canOpen, canClose, looksLikeOpener };
 }
 
-/** `sub` opens, `/sub` closes the nearest one that is open. */
-export function runOfTag(tag: string, written: string): Run {
-  const closes = tag.startsWith("/");
-  const char = closes ? tag.slice(1) : tag;
-  return { type: "run", char, written, count: 1, opens: !closes, closes, plain: true };
-}
-
-/**
- * By the rules of CommonMark, but for two things that models write: emphasis may begin right behind a letter of a script
- * without blanks between words, and it may end behind punctuation with a word right after it.
- */
-function flanks(
-  char: string,
-  before: string,
-  kindBefore: Kind,
-  kindAfter: Kind,
-): { opens: boolean; closes: boolean } {
-  const [signBefore, signAfter] = [kindBefore === "sign", kindAfter === "sign"];
-  const left = kindAfter !== "blank" && (!signAfter || kindBefore === "blank" || signBefore);
-  const right = kindBefore !== "blank" && (!signBefore || kindAfter === "blank" || signAfter);
-  if (char === "_")
-    return { opens: left && (!right || signBefore), closes: right && (!left || signAfter) };
+/** Creates a run for an inline tag: `sub` opens, `/sub` closes the innermost open `sub`. */
+export function createTagRun(tag: string, source: string): DelimiterRun {
+  const canClose = tag.startsWith("/");
+  const delimiter = canClose ? tag.slice(1) : tag;
   return {
-    opens: left || (signAfter && unspaced.test(before)),
-    closes: right || (signBefore && closingSign.test(before)),
+    type: "run",
+    delimiter,
+    source,
+    count: 1,
+    canOpen: !canClose,
+    canClose,
+    looksLikeOpener: true,
   };
 }
 
-const unspaced =
-  /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Thai}]/u;
-const closingSign = /[.,:;!?)\]}%\p{Pe}\p{Pf}。，、；：！？…]/u;
-
-type Kind = "blank" | "sign" | "digit" | "letter";
-
-function kindOf(character: string): Kind {
-  const code = character.charCodeAt(0);
-  if (code < 128) return asciiKinds[code] ?? "letter";
-  if (character === "" || /^\s/.test(character)) return "blank";
-  return /^[\p{P}\p{S}]/u.test(character) ? "sign" : "letter";
+/**
+ * Returns whether a run can open or close emphasis. These are the rules of CommonMark with two exceptions for what models write:
+ * emphasis may start directly after a letter of a script without spaces, and it may end after punctuation that a word directly
+ * follows.
+ */
+function computeFlanking(
+  char: string,
+  characterBefore: string,
+  kindBefore: CharacterKind,
+  kindAfter: CharacterKind,
+): { opens: boolean; closes: boolean } {
+  const [isPunctuationBefore, isPunctuationAfter] = [
+    kindBefore === "punctuation",
+    kindAfter === "punctuation",
+  ];
+  const isLeftFlanking =
+    kindAfter !== "whitespace" &&
+    (!isPunctuationAfter || kindBefore === "whitespace" || isPunctuationBefore);
+  const isRightFlanking =
+    kindBefore !== "whitespace" &&
+    (!isPunctuationBefore || kindAfter === "whitespace" || isPunctuationAfter);
+  if (char === "_")
+    return {
+      opens: isLeftFlanking && (!isRightFlanking || isPunctuationBefore),
+      closes: isRightFlanking && (!isLeftFlanking || isPunctuationAfter),
+    };
+  return {
+    opens: isLeftFlanking || (isPunctuationAfter && unspacedScripts.test(characterBefore)),
+    closes: isRightFlanking || (isPunctuationBefore && closingPunctuation.test(characterBefore)),
+  };
 }
 
-const asciiKinds = Array.from({ length: 128 }, (_, code): Kind => {
+const unspacedScripts =
+  /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Thai}]/u;
+const closingPunctuation = /[.,:;!?)\]}%\p{Pe}\p{Pf}。，、；：！？…]/u;
+
+type CharacterKind = "whitespace" | "punctuation" | "digit" | "letter";
+
+function classifyCharacter(character: string): CharacterKind {
+  const code = character.charCodeAt(0);
+  if (code < 128) return asciiCharacterKinds[code] ?? "letter";
+  if (character === "" || /^\s/.test(character)) return "whitespace";
+  return /^[\p{P}\p{S}]/u.test(character) ? "punctuation" : "letter";
+}
+
+const asciiCharacterKinds = Array.from({ length: 128 }, (_, code): CharacterKind => {
   const character = String.fromCharCode(code);
-  if (/\s/.test(character)) return "blank";
+  if (/\s/.test(character)) return "whitespace";
   if (/\d/.test(character)) return "digit";
-  return /[!-/:-@[-`{-~]/.test(character) ? "sign" : "letter";
+  return /[!-/:-@[-`{-~]/.test(character) ? "punctuation" : "letter";
 });
 
-function isWord(character: string, kind: Kind): boolean {
+function isWordCharacter(character: string, kind: CharacterKind): boolean {
   return kind === "digit" || character === "_" || (kind === "letter" && character > " ");
 }
 
-interface OpenRun extends Run {
-  /** Where its text stands in what has been made. */
-  at: number;
-  nth: number;
-  /** How many characters of it are left. */
-  left: number;
+interface OpenDelimiterRun extends DelimiterRun {
+  /** Index of its text in `nodes`. */
+  nodeIndex: number;
+  /** Increases with each opened run. */
+  order: number;
+  /** Number of unmatched characters. */
+  remaining: number;
 }
 
-/** Nodes in which every run has found its partner, or is text. `growing`: what is open is shown as if it were closed here. */
-export function pairRuns(pieces: readonly Piece[], growing = false): Inline[] {
-  if (pieces.every(isNode)) return joined(pieces);
-  const pairs = new Pairs();
+/** Matches the runs; unmatched ones become text. `isStreaming`: open emphasis is shown as if it were closed at the end. */
+export function resolveRuns(pieces: readonly InlinePiece[], isStreaming = false): MarkdownInline[] {
+  if (pieces.every(isInlineNode)) return mergeTexts(pieces);
+  const resolver = new RunResolver();
   for (const piece of pieces) {
-    if (piece.type === "run") pairs.run(piece);
-    else pairs.made.push(piece);
+    if (piece.type === "run") resolver.addRun(piece);
+    else resolver.nodes.push(piece);
   }
-  if (growing) pairs.closeOpen();
-  return joined(pairs.made);
+  if (isStreaming) resolver.closeOpenRuns();
+  return mergeTexts(resolver.nodes);
 }
 
-function isNode(piece: Piece): piece is Inline {
+function isInlineNode(piece: InlinePiece): piece is MarkdownInline {
   return piece.type !== "run";
 }
 
-class Pairs {
-  made: Inline[] = [];
-  #open: OpenRun[] = [];
-  #nth = 0;
-  /** By kind of closing run: no run before this one can be its partner. Keeps the search linear. */
-  readonly #bottoms = new Map<string, number>();
+class RunResolver {
+  nodes: MarkdownInline[] = [];
+  #openRuns: OpenDelimiterRun[] = [];
+  #nextOrder = 0;
+  /**
+   * By kind of closing run, the lowest `order` of a run that can match it (`openers_bottom` in CommonMark). Keeps the search
+   * linear.
+   */
+  readonly #openersBottoms = new Map<string, number>();
 
-  run(run: Run): void {
-    const left = run.count - (run.closes ? this.#closeAll(run) : 0);
-    if (left === 0) return;
-    this.#addText(left === run.count ? run.written : run.char.repeat(left));
-    if (!run.opens) return;
-    this.#nth += 1;
-    this.#open.push({ ...run, at: this.made.length - 1, nth: this.#nth, left });
-    while (this.#openCount() > mostOpen) this.#open.shift();
+  addRun(run: DelimiterRun): void {
+    const remaining = run.count - (run.canClose ? this.#matchClosingRun(run) : 0);
+    if (remaining === 0) return;
+    this.#addText(remaining === run.count ? run.source : run.delimiter.repeat(remaining));
+    if (!run.canOpen) return;
+    this.#nextOrder += 1;
+    this.#openRuns.push({
+      ...run,
+      nodeIndex: this.nodes.length - 1,
+      order: this.#nextOrder,
+      remaining,
+    });
+    while (this.#openCount() > maxOpenRuns) this.#openRuns.shift();
   }
 
-  closeOpen(): void {
-    for (let run = this.#open.at(-1); run !== undefined; run = this.#open.at(-1)) {
-      if (run.plain && run.left < 3) this.#close(this.#open.length - 1, run.left);
-      else this.#open.pop();
+  /** Closes the open runs that look like openers. */
+  closeOpenRuns(): void {
+    for (let run = this.#openRuns.at(-1); run !== undefined; run = this.#openRuns.at(-1)) {
+      if (run.looksLikeOpener && run.remaining < 3)
+        this.#close(this.#openRuns.length - 1, run.remaining);
+      else this.#openRuns.pop();
     }
   }
 
-  /** How many of its characters have found a partner. */
-  #closeAll(run: Run): number {
-    const kind = `${run.char}${run.opens ? "o" : ""}${run.count % 3}`;
-    let closed = 0;
-    while (closed < run.count) {
-      const bottom = this.#bottoms.get(kind) ?? 0;
-      const left = run.count - closed;
-      const place = this.#open.findLastIndex(
-        (one) => one.nth < bottom || isPartner(one, run, left),
+  /** Matches a closing run with open runs. Returns the number of matched characters. */
+  #matchClosingRun(run: DelimiterRun): number {
+    const kind = `${run.delimiter}${run.canOpen ? "o" : ""}${run.count % 3}`;
+    let closedCount = 0;
+    while (closedCount < run.count) {
+      const bottom = this.#openersBottoms.get(kind) ?? 0;
+      const unmatched = run.count - closedCount;
+      const openIndex = this.#openRuns.findLastIndex(
+        (open) => open.order < bottom || isPartner(open, run, unmatched),
       );
-      const partner = this.#open[place];
-      if (partner === undefined || partner.nth < bottom) {
-        this.#bottoms.set(kind, this.#nth + 1);
+      const partner = this.#openRuns[openIndex];
+      if (partner === undefined || partner.order < bottom) {
+        this.#openersBottoms.set(kind, this.#nextOrder + 1);
         break;
       }
-      const size = run.char === "~" ? left : Math.min(2, left, partner.left);
-      this.#close(place, size);
-      closed += size;
+      const size = run.delimiter === "~" ? unmatched : Math.min(2, unmatched, partner.remaining);
+      this.#close(openIndex, size);
+      closedCount += size;
     }
-    return closed;
+    return closedCount;
   }
 
-  /** What was opened since stays text. */
-  #close(place: number, size: number): void {
-    const run = this.#open[place];
+  /** Closes `size` characters of an open run. Runs that were opened after it become text. */
+  #close(openIndex: number, size: number): void {
+    const run = this.#openRuns[openIndex];
     if (run === undefined) return;
-    const inline = joined(this.made.splice(run.at + 1));
-    this.made.pop();
-    this.#open.length = place + 1;
-    run.left -= size;
-    if (run.left === 0) this.#open.pop();
-    else this.#addText(run.char.repeat(run.left));
-    if (inline.length > 0) this.made.push({ type: typeOf(run.char, size), inline });
+    const inline = mergeTexts(this.nodes.splice(run.nodeIndex + 1));
+    this.nodes.pop();
+    this.#openRuns.length = openIndex + 1;
+    run.remaining -= size;
+    if (run.remaining === 0) this.#openRuns.pop();
+    else this.#addText(run.delimiter.repeat(run.remaining));
+    if (inline.length > 0) this.nodes.push({ type: getNodeType(run.delimiter, size), inline });
   }
 
   #openCount(): number {
     let count = 0;
-    for (const { left } of this.#open) count += left;
+    for (const { remaining } of this.#openRuns) count += remaining;
     return count;
   }
 
   #addText(text: string): void {
-    this.made.push({ type: "text", text });
+    this.nodes.push({ type: "text", text });
   }
 }
 
-/** A run that could both open and close fits only some others, so that `*foo**bar*` has no partner within. */
-function isPartner(open: OpenRun, run: Run, left: number): boolean {
-  if (open.char !== run.char) return false;
-  if (run.char === "~") return open.left === left;
-  const isEither = open.closes || run.opens;
+/** True if two runs match. By the "multiple of 3" rule of CommonMark, the inner run of `*foo**bar*` has no partner. */
+function isPartner(open: OpenDelimiterRun, run: DelimiterRun, unmatched: number): boolean {
+  if (open.delimiter !== run.delimiter) return false;
+  if (run.delimiter === "~") return open.remaining === unmatched;
+  const canOpenAndClose = open.canClose || run.canOpen;
   return (
-    !isEither || (open.count + run.count) % 3 !== 0 || (open.count % 3 === 0 && run.count % 3 === 0)
+    !canOpenAndClose ||
+    (open.count + run.count) % 3 !== 0 ||
+    (open.count % 3 === 0 && run.count % 3 === 0)
   );
 }
 
-function typeOf(char: string, size: number): "strong" | "em" | "del" | InlineTag {
-  const tag = inlineTags.find((name) => name === char);
+function getNodeType(delimiter: string, size: number): "strong" | "em" | "del" | InlineTag {
+  const tag = inlineTags.find((name) => name === delimiter);
   if (tag !== undefined) return tag;
-  if (char === "~") return "del";
+  if (delimiter === "~") return "del";
   return size === 2 ? "strong" : "em";
 }
 
-/** Texts that stand side by side are one. */
-export function joined(nodes: readonly Inline[]): Inline[] {
-  const out: Inline[] = [];
-  let last: (Inline & { type: "text" }) | undefined;
+/** Joins adjacent text nodes. */
+export function mergeTexts(nodes: readonly MarkdownInline[]): MarkdownInline[] {
+  const mergedNodes: MarkdownInline[] = [];
+  let last: (MarkdownInline & { type: "text" }) | undefined;
   for (const node of nodes) {
     if (node.type !== "text" || node.html) {
-      out.push(node);
+      mergedNodes.push(node);
       last = undefined;
     } else if (last !== undefined) last.text += node.text;
     else if (node.text !== "") {
       last = { type: "text", text: node.text };
-      out.push(last);
+      mergedNodes.push(last);
     }
   }
-  return out;
+  return mergedNodes;
 }

@@ -1,33 +1,36 @@
-/** As a piece of a regular expression; its group is the name or number. */
-export const entityForm = "&([A-Za-z][A-Za-z0-9]{1,31}|#[0-9]{1,7}|#[xX][0-9A-Fa-f]{1,6});";
+/** Source of a regular expression. Its group is the name or number. */
+export const entityPattern = "&([A-Za-z][A-Za-z0-9]{1,31}|#[0-9]{1,7}|#[xX][0-9A-Fa-f]{1,6});";
 
-/** What an entity that `entityForm` has found stands for; one that nobody knows is the text that it is. */
-export function textOfEntity(entity: string): string {
-  return (entity.startsWith("#") ? numbered(entity.slice(1)) : named.get(entity)) ?? `&${entity};`;
-}
-
-const escapes = new RegExp(String.raw`\\([!-/:-@[-\x60{-~])|${entityForm}`, "g");
-
-/** The text of an address, a title or a word behind a fence: with entities and escaped characters as what they stand for. */
-export function unescapedText(written: string): string {
-  if (!/[\\&]/.test(written)) return written;
-  return written.replaceAll(escapes, (_, escape?: string, entity?: string) =>
-    entity === undefined ? (escape ?? "") : textOfEntity(entity),
+/** Decodes an entity that `entityPattern` matched. Unknown entities are returned unchanged. */
+export function decodeEntity(entity: string): string {
+  return (
+    (entity.startsWith("#") ? decodeNumericEntity(entity.slice(1)) : namedEntities.get(entity)) ??
+    `&${entity};`
   );
 }
 
-/** As in HTML, a number that is no character is shown as U+FFFD. */
-function numbered(number: string): string {
+const escapePattern = new RegExp(String.raw`\\([!-/:-@[-\x60{-~])|${entityPattern}`, "g");
+
+/** Decodes the entities and backslash escapes of a URL, a title or an info string. */
+export function unescapeText(source: string): string {
+  if (!/[\\&]/.test(source)) return source;
+  return source.replaceAll(escapePattern, (_, escape?: string, entity?: string) =>
+    entity === undefined ? (escape ?? "") : decodeEntity(entity),
+  );
+}
+
+/** Decodes a numeric entity. As in HTML, invalid code points become U+FFFD. */
+function decodeNumericEntity(number: string): string {
   const code = /^x/i.test(number) ? Number.parseInt(number.slice(1), 16) : Number(number);
   const isControl = code < 0x20 && code !== 0x09 && code !== 0x0a && code !== 0x0d;
   const isSurrogate = code >= 0xd800 && code <= 0xdfff;
-  // Our own marks for citations are in no text.
+  // The internal marks of citations must not be written as entities.
   if (code >= 0xfdd0 && code <= 0xfdd2) return "";
   return isControl || isSurrogate || code > 0x10ffff ? "\u{FFFD}" : String.fromCodePoint(code);
 }
 
-/** A range of characters, and the names of all in it; `-` has none. */
-const ranges: readonly (readonly [first: number, names: string])[] = [
+/** Consecutive code points and their names; `-`: no name. */
+const entityRanges: readonly (readonly [first: number, names: string])[] = [
   [
     0xa0,
     "nbsp iexcl cent pound curren yen brvbar sect uml copy ordf laquo not shy reg macr deg plusmn sup2 sup3 acute micro para middot cedil sup1 ordm raquo frac14 frac12 frac34 iquest Agrave Aacute Acirc Atilde Auml Aring AElig Ccedil Egrave Eacute Ecirc Euml Igrave Iacute Icirc Iuml ETH Ntilde Ograve Oacute Ocirc Otilde Ouml times Oslash Ugrave Uacute Ucirc Uuml Yacute THORN szlig agrave aacute acirc atilde auml aring aelig ccedil egrave eacute ecirc euml igrave iacute icirc iuml eth ntilde ograve oacute ocirc otilde ouml divide oslash ugrave uacute ucirc uuml yacute thorn yuml",
@@ -44,7 +47,7 @@ const ranges: readonly (readonly [first: number, names: string])[] = [
   [0x21d0, "lArr uArr rArr dArr hArr"],
 ];
 
-const single: Readonly<Record<string, string>> = {
+const singleEntities: Readonly<Record<string, string>> = {
   amp: "&",
   lt: "<",
   gt: ">",
@@ -186,10 +189,12 @@ const single: Readonly<Record<string, string>> = {
   diams: "♦",
 };
 
-/** Those of HTML 4, and of HTML 5 those that are met in texts. */
-const named: ReadonlyMap<string, string> = new Map([
-  ...ranges.flatMap(([first, names]) =>
-    names.split(" ").map((name, at): [string, string] => [name, String.fromCodePoint(first + at)]),
+/** The entities of HTML 4, and common ones of HTML 5. */
+const namedEntities: ReadonlyMap<string, string> = new Map([
+  ...entityRanges.flatMap(([first, names]) =>
+    names
+      .split(" ")
+      .map((name, index): [string, string] => [name, String.fromCodePoint(first + index)]),
   ),
-  ...Object.entries(single),
+  ...Object.entries(singleEntities),
 ]);

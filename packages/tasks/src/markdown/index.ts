@@ -1,4 +1,11 @@
-export type { Block, HeadingLevel, Inline, ListItem, Mark, Side } from "./blocks.ts";
-export { GrowingMarkdown, parseMarkdown } from "./growing-markdown.ts";
-export { withCites } from "./cites.ts";
-export { plainText } from "./plain-text.ts";
+export type {
+  MarkdownBlock,
+  HeadingLevel,
+  MarkdownInline,
+  ListItem,
+  MarkRange,
+  ColumnAlign,
+} from "./ast.ts";
+export { StreamingMarkdown, parseMarkdown } from "./streaming-markdown.ts";
+export { markCitations } from "./citation-marks.ts";
+export { markdownToText } from "./markdown-to-text.ts";

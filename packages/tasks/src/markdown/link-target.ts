@@ -1,86 +1,90 @@
-import { asWritten } from "./cites.ts";
-import { unescapedText } from "./entities.ts";
-import { unescaped } from "./labels.ts";
+import { restoreMarkers } from "./citation-marks.ts";
+import { unescapeText } from "./entities.ts";
+import { findUnescaped } from "./link-labels.ts";
 
-/** What may be linked to: nothing that a browser would run, and no place that only the writer's machine has. */
+/** True for URLs that are safe to link: web and mail addresses, and blobs of this server. */
 export function isLinkable(url: string): boolean {
   return /^(?:https?:\/\/[^\s/]|mailto:[^\s@]+@|\/api\/blobs\/\w)/i.test(url);
 }
 
-/** Where a link leads, and what it says there. */
-export interface Target {
+/** The destination and title of a link. */
+export interface LinkTarget {
   destination: string;
   title?: string;
 }
 
-const deepest = 32;
+const maxParenthesisDepth = 32;
 
-/** `(destination "title")` at a place, and where it ends. Brackets may stand in a destination, in pairs. */
-export function linkTarget(
+/** Parses `(destination "title")` at a position. A destination may contain balanced parentheses. */
+export function parseInlineTarget(
   text: string,
   from: number,
-): { target: Target; end: number } | undefined {
+): { target: LinkTarget; end: number } | undefined {
   if (text.charAt(from) !== "(") return undefined;
-  const start = behindBlanks(text, from + 1);
-  const found = destinationAt(text, start);
-  if (found === undefined) return undefined;
-  const behind = behindBlanks(text, found.end);
-  const title = behind === found.end ? undefined : titleAt(text, behind);
-  const end = title === undefined ? behind : behindBlanks(text, title.end);
+  const start = skipWhitespace(text, from + 1);
+  const destination = parseDestination(text, start);
+  if (destination === undefined) return undefined;
+  const titleStart = skipWhitespace(text, destination.end);
+  const title = titleStart === destination.end ? undefined : parseTitle(text, titleStart);
+  const end = title === undefined ? titleStart : skipWhitespace(text, title.end);
   if (text.charAt(end) !== ")") return undefined;
-  return { target: targetOf(found.written, title?.written), end: end + 1 };
+  return { target: createLinkTarget(destination.source, title?.source), end: end + 1 };
 }
 
-export function targetOf(destination: string, title: string | undefined): Target {
-  const target = { destination: unescapedText(asWritten(destination)) };
-  return title === undefined ? target : { ...target, title: unescapedText(asWritten(title)) };
+export function createLinkTarget(destination: string, title: string | undefined): LinkTarget {
+  const target = { destination: unescapeText(restoreMarkers(destination)) };
+  return title === undefined ? target : { ...target, title: unescapeText(restoreMarkers(title)) };
 }
 
-interface Written {
-  written: string;
+interface ParsedSource {
+  source: string;
   end: number;
 }
 
-export function destinationAt(text: string, from: number): Written | undefined {
-  return text.charAt(from) === "<" ? inAngles(text, from + 1) : upToBlankOrBracket(text, from);
+export function parseDestination(text: string, from: number): ParsedSource | undefined {
+  return text.charAt(from) === "<"
+    ? parseAngleDestination(text, from + 1)
+    : parseBareDestination(text, from);
 }
 
-function inAngles(text: string, from: number): Written | undefined {
-  const at = unescaped(text, "<>\n", from);
-  return text.charAt(at) === ">" ? { written: text.slice(from, at), end: at + 1 } : undefined;
-}
-
-function upToBlankOrBracket(text: string, from: number): Written | undefined {
-  let depth = 0;
-  let at = from;
-  for (; at < text.length; at += 1) {
-    const code = text.charCodeAt(at);
-    if (code <= 0x20 || code === 0x7f) break;
-    if (code === backslash && escapable.test(text.charAt(at + 1))) at += 1;
-    else if (code === opening) depth += 1;
-    else if (code === closing) depth -= 1;
-    if (depth < 0 || depth > deepest) break;
-  }
-  return depth > 0 ? undefined : { written: text.slice(from, at), end: at };
-}
-
-const [opening, closing, backslash] = [0x28, 0x29, 0x5c];
-const escapable = /[!-/:-@[-`{-~]/;
-
-function titleAt(text: string, from: number): Written | undefined {
-  const last = titleEnds[text.charAt(from)];
-  if (last === undefined) return undefined;
-  const end = unescaped(text, last === ")" ? "()" : last, from + 1);
-  return text.charAt(end) === last
-    ? { written: text.slice(from + 1, end), end: end + 1 }
+function parseAngleDestination(text: string, from: number): ParsedSource | undefined {
+  const position = findUnescaped(text, "<>\n", from);
+  return text.charAt(position) === ">"
+    ? { source: text.slice(from, position), end: position + 1 }
     : undefined;
 }
 
-/** By what a title begins with. */
-export const titleEnds: Readonly<Record<string, string>> = { '"': '"', "'": "'", "(": ")" };
+function parseBareDestination(text: string, from: number): ParsedSource | undefined {
+  let depth = 0;
+  let position = from;
+  for (; position < text.length; position += 1) {
+    const code = text.charCodeAt(position);
+    if (code <= 0x20 || code === 0x7f) break;
+    if (code === backslash && escapableCharacter.test(text.charAt(position + 1))) position += 1;
+    else if (code === openingParenthesis) depth += 1;
+    else if (code === closingParenthesis) depth -= 1;
+    if (depth < 0 || depth > maxParenthesisDepth) break;
+  }
+  return depth > 0 ? undefined : { source: text.slice(from, position), end: position };
+}
 
-function behindBlanks(text: string, from: number): number {
-  let at = from;
-  while (/[ \t\n]/.test(text.charAt(at))) at += 1;
-  return at;
+const [openingParenthesis, closingParenthesis, backslash] = [0x28, 0x29, 0x5c];
+const escapableCharacter = /[!-/:-@[-`{-~]/;
+
+function parseTitle(text: string, from: number): ParsedSource | undefined {
+  const closingQuote = titleClosings[text.charAt(from)];
+  if (closingQuote === undefined) return undefined;
+  const end = findUnescaped(text, closingQuote === ")" ? "()" : closingQuote, from + 1);
+  return text.charAt(end) === closingQuote
+    ? { source: text.slice(from + 1, end), end: end + 1 }
+    : undefined;
+}
+
+/** Closing quote by opening quote. */
+export const titleClosings: Readonly<Record<string, string>> = { '"': '"', "'": "'", "(": ")" };
+
+function skipWhitespace(text: string, from: number): number {
+  let position = from;
+  while (/[ \t\n]/.test(text.charAt(position))) position += 1;
+  return position;
 }

@@ -1,195 +1,219 @@
-import type { Block, Inline, ListItem } from "./blocks.ts";
-import { itemOf, quotedIn, type ItemStart, type Line } from "./line-forms.ts";
-import type { MadeAnew } from "./made-anew.ts";
-import type { Place } from "./references.ts";
+import type { MarkdownBlock, MarkdownInline, ListItem } from "./ast.ts";
+import {
+  parseListItemStart,
+  parseQuote,
+  type ListItemStart,
+  type MarkdownLine,
+} from "./block-starts.ts";
+import type { BlockReplacer } from "./block-replacer.ts";
+import type { InlinePath } from "./link-references.ts";
 
-/** Quotes, folds and lists within one another, to any depth that a person would read. */
-const deepest = 12;
+/** Maximum depth of quotes, details elements and lists. */
+const maxNesting = 12;
 
-interface Quote {
+interface OpenQuote {
   type: "quote";
-  blocks: Block[];
+  blocks: MarkdownBlock[];
 }
 
-type Details = Extract<Block, { type: "details" }>;
+type OpenDetails = Extract<MarkdownBlock, { type: "details" }>;
 
-/** The last item is open, `blocks` are its. */
-interface List {
+/** `items`: the finished items. `item` and `blocks`: the open item. */
+interface OpenList {
   type: "list";
   ordered: boolean;
   start: number;
   items: ListItem[];
-  item: ItemStart;
-  blocks: Block[];
-  loose: boolean;
-  /** Blank lines have come since the last line that was not. */
-  blank: boolean;
-  /** Nothing has been written in the item yet. */
-  empty: boolean;
+  item: ListItemStart;
+  blocks: MarkdownBlock[];
+  /** True if a blank line separates blocks of the open item, or precedes the item. */
+  isLoose: boolean;
+  isAfterBlankLine: boolean;
+  /** True if the open item has no content yet. */
+  isItemEmpty: boolean;
 }
 
-/** The quotes, folds and lists that are open, each in the one before it, and the blocks that are finished before and in them. */
+/** The open quotes, details elements and lists, outermost first, and the finished blocks. */
 export class OpenContainers {
-  readonly blocks: Block[];
-  readonly #open: (Quote | Details | List)[];
-  /** How many blocks stand before these. */
-  readonly #before: number;
+  readonly blocks: MarkdownBlock[];
+  readonly #openContainers: (OpenQuote | OpenDetails | OpenList)[];
+  /** Number of blocks of the text that precede `blocks`. A branch does not contain them. */
+  readonly #precedingCount: number;
 
-  constructor(blocks: Block[] = [], open: (Quote | Details | List)[] = [], before = 0) {
+  constructor(
+    blocks: MarkdownBlock[] = [],
+    openContainers: (OpenQuote | OpenDetails | OpenList)[] = [],
+    precedingCount = 0,
+  ) {
     this.blocks = blocks;
-    this.#open = open;
-    this.#before = before;
+    this.#openContainers = openContainers;
+    this.#precedingCount = precedingCount;
   }
 
-  /** Goes on from here on its own, with no blocks yet. What is finished within what is open is shared. */
+  /** Returns a copy that continues independently and starts without blocks. Finished parts of open blocks are shared. */
   branch(): OpenContainers {
-    const open = this.#open.map((one) =>
-      one.type === "list"
-        ? { ...one, items: [...one.items], blocks: [...one.blocks] }
-        : { ...one, blocks: [...one.blocks] },
+    const openContainers = this.#openContainers.map((container) =>
+      container.type === "list"
+        ? { ...container, items: [...container.items], blocks: [...container.blocks] }
+        : { ...container, blocks: [...container.blocks] },
     );
-    return new OpenContainers([], open, this.blocks.length);
+    return new OpenContainers([], openContainers, this.blocks.length);
   }
 
   get depth(): number {
-    return this.#open.length;
+    return this.#openContainers.length;
   }
 
-  get mayNest(): boolean {
-    return this.#open.length < deepest;
+  get canNest(): boolean {
+    return this.#openContainers.length < maxNesting;
   }
 
-  /** How many of them a line is in, and what of it stands there. */
-  around(line: Line, inFence: boolean): { depth: number; rest: Line } {
+  /** Returns how many containers a line continues, and the rest of the line inside them. */
+  matchLine(line: MarkdownLine, inFence: boolean): { depth: number; rest: MarkdownLine } {
     let rest = line;
-    for (const [depth, container] of this.#open.entries()) {
-      // A fold goes on to its closing tag.
+    for (const [depth, container] of this.#openContainers.entries()) {
+      // A details element continues to its closing tag.
       if (container.type === "details") continue;
       if (container.type === "quote") {
-        const quoted = quotedIn(rest);
-        if (quoted === undefined) return { depth, rest };
-        rest = quoted;
+        const quotedLine = parseQuote(rest);
+        if (quotedLine === undefined) return { depth, rest };
+        rest = quotedLine;
       } else if (!rest.isBlank) {
-        // Code in an item goes on to its closing fence, however far out models write its lines.
-        if (!inFence && !isInside(container, rest)) return { depth, rest };
-        rest = rest.without(container.item.inner);
+        // Fenced code in an item continues to its closing fence, even if its lines are not indented.
+        if (!inFence && !isInsideItem(container, rest)) return { depth, rest };
+        rest = rest.withoutIndent(container.item.contentIndent);
       }
     }
-    return { depth: this.#open.length, rest };
+    return { depth: this.#openContainers.length, rest };
   }
 
-  /** Whether a line stands further in than the mark of the item at this depth, which it is not inside of. */
-  isFurtherIn(depth: number, line: Line): boolean {
-    const list = this.#open[depth];
-    return list?.type === "list" && !list.blank && line.indent > list.item.own;
+  /** True if a line outside of the item at this depth is indented more than its marker. */
+  isIndentedBeyondMarker(depth: number, line: MarkdownLine): boolean {
+    const list = this.#openContainers[depth];
+    return list?.type === "list" && !list.isAfterBlankLine && line.indent > list.item.markerIndent;
   }
 
   openQuote(): void {
-    this.#open.push({ type: "quote", blocks: [] });
+    this.#openContainers.push({ type: "quote", blocks: [] });
   }
 
   openDetails(open: boolean): void {
-    this.#open.push({ type: "details", summary: [], open, blocks: [] });
+    this.#openContainers.push({ type: "details", summary: [], open, blocks: [] });
   }
 
-  /** True if the next thing may be what the innermost fold is called. */
+  /** True if the innermost details element may get its summary now. */
   get awaitsSummary(): boolean {
-    const inner = this.#open.at(-1);
+    const inner = this.#openContainers.at(-1);
     return inner?.type === "details" && inner.summary.length === 0 && inner.blocks.length === 0;
   }
 
-  setSummary(summary: Inline[]): void {
-    const inner = this.#open.at(-1);
+  setSummary(summary: MarkdownInline[]): void {
+    const inner = this.#openContainers.at(-1);
     if (inner?.type === "details") inner.summary = summary;
   }
 
   get hasDetails(): boolean {
-    return this.#open.some(({ type }) => type === "details");
+    return this.#openContainers.some(({ type }) => type === "details");
   }
 
-  /** The innermost fold, and all that is open in it. */
+  /** Closes the innermost details element and everything in it. */
   closeDetails(): void {
-    this.closeTo(this.#open.findLastIndex(({ type }) => type === "details"));
+    this.closeTo(this.#openContainers.findLastIndex(({ type }) => type === "details"));
   }
 
-  openList(item: ItemStart): void {
+  openList(item: ListItemStart): void {
     const { ordered, start } = item;
-    const begun = { items: [], blocks: [], loose: false, blank: false, empty: true };
-    this.#open.push({ type: "list", ordered, start, item, ...begun });
+    const initialState = {
+      items: [],
+      blocks: [],
+      isLoose: false,
+      isAfterBlankLine: false,
+      isItemEmpty: true,
+    };
+    this.#openContainers.push({ type: "list", ordered, start, item, ...initialState });
   }
 
-  /** The next item, if the line begins one, of the list at this depth, which the line is no longer inside of. */
-  nextItem(depth: number, line: Line): ItemStart | undefined {
-    const list = this.#open[depth];
+  /** Opens the next item of the list at this depth and returns it. Undefined if the line does not start one. */
+  openNextItem(depth: number, line: MarkdownLine): ListItemStart | undefined {
+    const list = this.#openContainers[depth];
     if (list?.type !== "list") return undefined;
-    const item = itemOf(line);
+    const item = parseListItemStart(line);
     if (item === undefined || item.delimiter !== list.item.delimiter) return undefined;
     this.closeTo(depth + 1);
-    list.loose ||= list.blank;
-    list.items.push(itemFrom(list));
-    Object.assign(list, { item, blocks: [], loose: list.blank, blank: false, empty: true });
+    list.isLoose ||= list.isAfterBlankLine;
+    list.items.push(toListItem(list));
+    Object.assign(list, {
+      item,
+      blocks: [],
+      isLoose: list.isAfterBlankLine,
+      isAfterBlankLine: false,
+      isItemEmpty: true,
+    });
     return item;
   }
 
   closeTo(depth: number): void {
-    while (this.#open.length > depth) {
-      const container = this.#open.pop();
+    while (this.#openContainers.length > depth) {
+      const container = this.#openContainers.pop();
       if (container?.type === "quote" || container?.type === "details") this.add(container);
       else if (container !== undefined) {
         const { type, ordered, start, items } = container;
-        items.push(itemFrom(container));
+        items.push(toListItem(container));
         this.add({ type, ordered, start, items });
       }
     }
   }
 
-  /** A blank line in a quote is none of the lists around it. */
-  noteBlank(): void {
-    const quote = this.#open.findLastIndex(({ type }) => type === "quote");
-    for (const one of this.#open.slice(quote + 1)) if (one.type === "list") one.blank = true;
+  /** Marks the open lists, except those around a quote. */
+  markBlankLine(): void {
+    const quote = this.#openContainers.findLastIndex(({ type }) => type === "quote");
+    for (const container of this.#openContainers.slice(quote + 1))
+      if (container.type === "list") container.isAfterBlankLine = true;
   }
 
-  /** A block after a blank line makes an item loose if both are directly in it. */
-  settleBlank(): void {
-    const inner = this.#open.at(-1);
-    if (inner?.type === "list") inner.loose ||= inner.blank && !inner.empty;
-    for (const one of this.#open)
-      if (one.type === "list") {
-        one.blank = false;
-        one.empty = false;
+  /** Called before a block: a blank line between two blocks of the innermost item makes the item loose. */
+  resolveBlankLine(): void {
+    const inner = this.#openContainers.at(-1);
+    if (inner?.type === "list") inner.isLoose ||= inner.isAfterBlankLine && !inner.isItemEmpty;
+    for (const container of this.#openContainers)
+      if (container.type === "list") {
+        container.isAfterBlankLine = false;
+        container.isItemEmpty = false;
       }
   }
 
-  add(block: Block): void {
-    (this.#open.at(-1)?.blocks ?? this.blocks).push(block);
+  add(block: MarkdownBlock): void {
+    (this.#openContainers.at(-1)?.blocks ?? this.blocks).push(block);
   }
 
-  /** Where the next block comes to stand. */
-  get nextPlace(): number[] {
-    const within = this.#open.flatMap((one) =>
-      one.type === "list" ? [one.items.length, one.blocks.length] : [one.blocks.length],
+  /** The position of the next block. */
+  get nextPath(): number[] {
+    const innerPath = this.#openContainers.flatMap((container) =>
+      container.type === "list"
+        ? [container.items.length, container.blocks.length]
+        : [container.blocks.length],
     );
-    return [this.#before + this.blocks.length, ...within];
+    return [this.#precedingCount + this.blocks.length, ...innerPath];
   }
 
-  /** Other text in what is finished. False: the place is in the leaf that is open in them. */
-  remake(place: Place, inline: Inline[], anew: MadeAnew): boolean {
-    const nth = (place[0] ?? 0) - this.#before;
-    if (nth < this.blocks.length) {
-      anew.inBlocks(this.blocks, place.with(0, nth), 0, inline);
+  /** Replaces inline content in a finished block. Returns false if the path leads into the open leaf. */
+  replaceInline(path: InlinePath, inline: MarkdownInline[], replacer: BlockReplacer): boolean {
+    const index = (path[0] ?? 0) - this.#precedingCount;
+    if (index < this.blocks.length) {
+      replacer.replaceInBlocks(this.blocks, path.with(0, index), 0, inline);
       return true;
     }
     let depth = 1;
-    for (const one of this.#open) {
-      if (one.type === "list") {
-        if ((place[depth] ?? 0) < one.items.length) {
-          anew.inItems(one.items, place, depth, inline);
+    for (const container of this.#openContainers) {
+      if (container.type === "list") {
+        if ((path[depth] ?? 0) < container.items.length) {
+          replacer.replaceInItems(container.items, path, depth, inline);
           return true;
         }
         depth += 1;
       }
-      if ((place[depth] ?? 0) < one.blocks.length) {
-        anew.inBlocks(one.blocks, place, depth, inline);
+      if ((path[depth] ?? 0) < container.blocks.length) {
+        replacer.replaceInBlocks(container.blocks, path, depth, inline);
         return true;
       }
       depth += 1;
@@ -199,20 +223,20 @@ export class OpenContainers {
 }
 
 /**
- * What stands as far in as an item's text is the item's. Models often write less: two columns before a bullet below a number,
- * and three below a number of several digits. An item that begins with a blank line and goes on with another is over.
+ * True if a line is indented like the text of an item. Models often indent less: two columns for a bullet below a number, and three
+ * below a number of several digits. An empty item ends at the second blank line.
  */
-function isInside(list: List, line: Line): boolean {
-  const { item, blank, empty } = list;
-  if (blank && empty) return false;
-  if (line.indent >= item.inner) return true;
-  if (!item.ordered || line.indent < item.own + 2) return false;
-  const next = line.indent < item.own + 3 ? itemOf(line) : undefined;
-  if (line.indent < item.own + 3 && next?.ordered !== false) return false;
-  list.item = { ...item, inner: line.indent };
+function isInsideItem(list: OpenList, line: MarkdownLine): boolean {
+  const { item, isAfterBlankLine, isItemEmpty } = list;
+  if (isAfterBlankLine && isItemEmpty) return false;
+  if (line.indent >= item.contentIndent) return true;
+  if (!item.ordered || line.indent < item.markerIndent + 2) return false;
+  const next = line.indent < item.markerIndent + 3 ? parseListItemStart(line) : undefined;
+  if (line.indent < item.markerIndent + 3 && next?.ordered !== false) return false;
+  list.item = { ...item, contentIndent: line.indent };
   return true;
 }
 
-function itemFrom({ blocks, loose, item: { checked } }: List): ListItem {
-  return { blocks, tight: !loose, ...(checked === undefined ? {} : { checked }) };
+function toListItem({ blocks, isLoose, item: { checked } }: OpenList): ListItem {
+  return { blocks, tight: !isLoose, ...(checked === undefined ? {} : { checked }) };
 }

@@ -1,112 +1,118 @@
-import type { HeadingLevel, Inline, Table } from "./blocks.ts";
-import { asWritten } from "./cites.ts";
-import { footnoteIn, footnoteKey } from "./footnotes.ts";
-import { commentClosing, commentOpening, htmlBlockIn, type HtmlEnd } from "./html-forms.ts";
-import { definedTarget, definitionIn, definitionWith, type Definition } from "./definitions.ts";
-import { unescapedText } from "./entities.ts";
+import type { HeadingLevel, MarkdownInline } from "./ast.ts";
+import { restoreMarkers } from "./citation-marks.ts";
+import { parseFootnoteDefinition, footnoteKey } from "./footnotes.ts";
+import { commentClosing, commentOpening, findHtmlBlockEnd, type HtmlEnd } from "./html-patterns.ts";
+import {
+  toLinkTarget,
+  startDefinition,
+  continueDefinition,
+  type LinkDefinition,
+} from "./link-definitions.ts";
+import { unescapeText } from "./entities.ts";
 import {
   closesFence,
   codeIndent,
-  fenceOf,
-  headingOf,
+  parseFence,
+  parseHeading,
   isBlank,
-  isRule,
-  Line,
-  mathOf,
-  underlineOf,
-  type Fence,
-} from "./line-forms.ts";
-import type { MadeAnew } from "./made-anew.ts";
+  isThematicBreak,
+  MarkdownLine,
+  parseMathStart,
+  parseSetextUnderline,
+  type CodeFence,
+} from "./block-starts.ts";
+import type { BlockReplacer } from "./block-replacer.ts";
 import type { OpenContainers } from "./open-containers.ts";
-import type { Place, References } from "./references.ts";
-import { cellsOf, isDashLine, sidesOf } from "./table-lines.ts";
+import type { InlinePath, LinkReferences } from "./link-references.ts";
+import { isDelimiterRow, OpenTable, parseColumnAligns, type ParseCell } from "./open-table.ts";
 
-/** A longer paragraph goes on in another one: layout and the search for partners are bounded by it. */
-const longestParagraph = 8192;
-/** A title that goes on and on is none, most likely: words are not held back for it. */
-const longestHidden = 200;
-const emptyCell: Inline[] = [];
+/** Longer paragraphs are split, to bound layout and the matching of delimiters. In characters. */
+const maxParagraphLength = 8192;
+/** A possible definition is hidden up to this length; a longer one is most likely text. */
+const maxHiddenLength = 200;
 
-type Leaf =
+type LeafState =
   | { type: "none" }
-  /** `last` is where its last line begins. `note`: it is what that footnote says. */
-  | { type: "paragraph"; text: string; last: number; note?: string }
+  /** `lastLineStart`: index of its last line. `footnoteLabel`: set if it defines a footnote. */
+  | { type: "paragraph"; text: string; lastLineStart: number; footnoteLabel?: string }
   | { type: "comment"; source: string }
-  /** `text` is what a paragraph begins with if no more of it comes. */
-  | { type: "definition"; definition: Definition; text: string; isFirst?: boolean }
-  | { type: "code"; fence: Fence; text: string; empty: boolean }
-  /** `blank` are the blank lines that have come since. */
-  | { type: "indented"; text: string; blank: string }
+  /** `text`: the source, which becomes a paragraph if the definition turns out to be invalid. */
+  | { type: "definition"; definition: LinkDefinition; text: string; isFirst?: boolean }
+  | { type: "code"; fence: CodeFence; text: string; isEmpty: boolean }
+  /** `pendingBlankLines`: the blank lines since the last line of code. */
+  | { type: "indented"; text: string; pendingBlankLines: string }
   | { type: "html"; text: string; end: HtmlEnd }
   | { type: "math"; closing: string; source: string; text: string }
-  | Table;
+  | { type: "table"; table: OpenTable };
 
-const none: Leaf = { type: "none" };
+const noLeaf: LeafState = { type: "none" };
 
-/** The block of text that lines go into, at most one at a time. When it ends it stands in the innermost container. */
+/** The open leaf block, at most one at a time. When it ends, it is added to the innermost container. */
 export class OpenLeaf {
-  #leaf: Leaf = none;
-  readonly #references: References;
+  #leaf: LeafState = noLeaf;
+  readonly #references: LinkReferences;
   readonly #containers: OpenContainers;
   readonly #work: { characters: number };
-  /** It is thrown away before any other line comes. */
-  #isLook = false;
-  /** How many the open table may still get, one per character: a wide head above short rows would have their product. */
-  #emptyCells = 0;
+  /** True for a branch that is discarded before the next line. */
+  #isPreview = false;
+  readonly #parseCell: ParseCell = (text, row, cell) => this.#parseInline(text, false, row, cell);
 
-  constructor(references: References, containers: OpenContainers, work: { characters: number }) {
+  constructor(
+    references: LinkReferences,
+    containers: OpenContainers,
+    work: { characters: number },
+  ) {
     this.#references = references;
     this.#containers = containers;
     this.#work = work;
   }
 
-  /** Goes on from here on its own, in a branch of the containers. */
-  branch(containers: OpenContainers, isLook: boolean): OpenLeaf {
+  /** Returns a copy that continues independently, in a branch of the containers. */
+  branch(containers: OpenContainers, isPreview: boolean): OpenLeaf {
     const branch = new OpenLeaf(this.#references, containers, this.#work);
     const leaf = this.#leaf;
-    branch.#leaf = leaf.type === "table" ? { ...leaf, rows: [...leaf.rows] } : { ...leaf };
-    branch.#isLook = isLook;
-    branch.#emptyCells = this.#emptyCells;
+    branch.#leaf = leaf.type === "table" ? { ...leaf, table: leaf.table.branch() } : { ...leaf };
+    branch.#isPreview = isPreview;
     return branch;
   }
 
-  get state(): Leaf["type"] | Definition["state"] {
+  get state(): LeafState["type"] | LinkDefinition["state"] {
     return this.#leaf.type === "definition" ? this.#leaf.definition.state : this.#leaf.type;
   }
 
-  get isNone(): boolean {
+  get isEmpty(): boolean {
     return this.#leaf.type === "none";
   }
 
-  /** It goes on to a closing mark. */
+  /** True if the leaf continues to a closing delimiter. */
   get isFenced(): boolean {
     return ["code", "math", "comment"].includes(this.#leaf.type);
   }
 
-  get paragraph(): { text: string; last: number } | undefined {
+  get paragraph(): { text: string; lastLineStart: number } | undefined {
     return this.#leaf.type === "paragraph" ? this.#leaf : undefined;
   }
 
-  /** What may define something is one until it does. */
+  /** True for a paragraph, including a possible definition. */
   get isParagraph(): boolean {
     return this.#leaf.type === "paragraph" || this.#leaf.type === "definition";
   }
 
-  /** A further piece of the line before. */
-  goOn(piece: string): void {
+  /** Appends another chunk of the previous line. */
+  appendChunk(piece: string): void {
     const leaf = this.#leaf;
     if (leaf.type === "paragraph") this.#addToParagraph(leaf, piece, "");
-    else if (leaf.type === "code" || leaf.type === "indented") leaf.text += asWritten(piece);
+    else if (leaf.type === "code" || leaf.type === "indented") leaf.text += restoreMarkers(piece);
     else if (leaf.type === "html") this.#addHtml(leaf, piece, "");
     else if (leaf.type === "math") this.#addMath(leaf, piece, "");
     else {
       this.end();
-      this.#leaf = { type: "paragraph", text: piece, last: 0 };
+      this.#leaf = { type: "paragraph", text: piece, lastLineStart: 0 };
     }
   }
 
-  /** A line of fenced code, of HTML or of a formula, whatever it looks like. A blank line ends some of them. */
-  readFenced(line: Line): boolean {
+  /** Reads a line of fenced code, HTML, a comment or a formula. Returns false if the line does not belong to it. */
+  readFenced(line: MarkdownLine): boolean {
     const leaf = this.#leaf;
     if (leaf.type === "code") this.#addCode(leaf, line);
     else if (leaf.type === "comment") this.#addComment(leaf, line.text);
@@ -117,56 +123,57 @@ export class OpenLeaf {
     return true;
   }
 
-  readBlank(line: Line): void {
+  readBlank(line: MarkdownLine): void {
     const leaf = this.#leaf;
-    if (leaf.type === "indented") leaf.blank += `\n${line.without(codeIndent).text}`;
+    if (leaf.type === "indented")
+      leaf.pendingBlankLines += `\n${line.withoutIndent(codeIndent).text}`;
     else this.end();
   }
 
-  /** A line that stands so far in that it is code, unless it continues a paragraph. */
-  readIndented(line: Line, whole: boolean): void {
+  /** Reads a line with the indentation of code. Inside a paragraph it is text. */
+  readIndented(line: MarkdownLine, isComplete: boolean): void {
     const leaf = this.#leaf;
     if (leaf.type === "indented") {
-      leaf.text += `${leaf.blank}\n${asWritten(line.without(codeIndent).text)}`;
-      leaf.blank = "";
+      leaf.text += `${leaf.pendingBlankLines}\n${restoreMarkers(line.withoutIndent(codeIndent).text)}`;
+      leaf.pendingBlankLines = "";
     } else if (leaf.type === "paragraph") this.#addToParagraph(leaf, line.content, "\n");
-    else if (leaf.type === "definition") this.#growDefinition(leaf, line.content, whole);
+    else if (leaf.type === "definition") this.#continueDefinition(leaf, line.content, isComplete);
     else {
       this.end();
       this.#leaf = {
         type: "indented",
-        text: asWritten(line.without(codeIndent).text),
-        blank: "",
+        text: restoreMarkers(line.withoutIndent(codeIndent).text),
+        pendingBlankLines: "",
       };
     }
   }
 
-  /** Whether a line is more than the next one of a paragraph. */
-  isInterruptedBy(line: Line): boolean {
+  /** True if a line interrupts a paragraph. */
+  isInterruptedBy(line: MarkdownLine): boolean {
     const { content } = line;
     return (
       content.startsWith(commentOpening) ||
-      fenceOf(line) !== undefined ||
-      headingOf(line) !== undefined ||
-      htmlBlockIn(content, true) !== undefined ||
-      isRule(line) ||
-      mathOf(content) !== undefined ||
-      footnoteIn(content) !== undefined
+      parseFence(line) !== undefined ||
+      parseHeading(line) !== undefined ||
+      findHtmlBlockEnd(content, true) !== undefined ||
+      isThematicBreak(line) ||
+      parseMathStart(content) !== undefined ||
+      parseFootnoteDefinition(content) !== undefined
     );
   }
 
-  /** `whole`: no further piece of the line comes. */
-  read(line: Line, whole: boolean): void {
+  /** `isComplete`: the last chunk of the line. */
+  read(line: MarkdownLine, isComplete: boolean): void {
     const { content } = line;
-    if (!mayBeMore.test(content)) return this.#readWords(content, whole);
-    const fence = fenceOf(line);
-    const heading = headingOf(line);
-    const math = mathOf(content);
-    const level = underlineOf(line);
-    if (this.#leaf.type === "definition" && (level !== undefined || isDashLine(content)))
-      this.#leaf = asParagraph(this.#leaf);
+    if (!blockStartPattern.test(content)) return this.#readText(content, isComplete);
+    const fence = parseFence(line);
+    const heading = parseHeading(line);
+    const math = parseMathStart(content);
+    const level = parseSetextUnderline(line);
+    if (this.#leaf.type === "definition" && (level !== undefined || isDelimiterRow(content)))
+      this.#leaf = toParagraph(this.#leaf);
     const leaf = this.#leaf;
-    const html = htmlBlockIn(content, this.isParagraph);
+    const html = findHtmlBlockEnd(content, this.isParagraph);
     if (content.startsWith(commentOpening)) {
       this.end();
       const comment = { type: "comment", source: "" } as const;
@@ -174,85 +181,92 @@ export class OpenLeaf {
       this.#addComment({ ...comment }, content.trimEnd());
     } else if (fence !== undefined) {
       this.end();
-      this.#leaf = { type: "code", fence, text: "", empty: true };
+      this.#leaf = { type: "code", fence, text: "", isEmpty: true };
     } else if (heading !== undefined) {
       this.end();
       this.#addHeading(heading.level, heading.text);
     } else if (html !== undefined) {
       this.end();
-      const begun = { type: "html", text: "", end: html } as const;
-      this.#leaf = begun;
-      this.#addHtml({ ...begun }, line.text, "");
-    } else if (level !== undefined && leaf.type === "paragraph" && leaf.note === undefined) {
-      this.#leaf = none;
+      const htmlLeaf = { type: "html", text: "", end: html } as const;
+      this.#leaf = htmlLeaf;
+      this.#addHtml({ ...htmlLeaf }, line.text, "");
+    } else if (
+      level !== undefined &&
+      leaf.type === "paragraph" &&
+      leaf.footnoteLabel === undefined
+    ) {
+      this.#leaf = noLeaf;
       this.#addHeading(level, leaf.text);
-    } else if (isRule(line)) {
+    } else if (isThematicBreak(line)) {
       this.end();
       this.#containers.add({ type: "rule" });
     } else if (math !== undefined) {
       this.end();
       const { closing, text, closed } = math;
-      if (closed) this.#containers.add({ type: "math", text: asWritten(text), closed });
+      if (closed) this.#containers.add({ type: "math", text: restoreMarkers(text), closed });
       else this.#leaf = { type: "math", closing, source: content.trimEnd(), text };
-    } else if (footnoteIn(content) !== undefined && !(leaf.type === "table" && isRow(content)))
-      this.#begin(content, whole);
-    else this.#readWords(content, whole);
+    } else if (
+      parseFootnoteDefinition(content) !== undefined &&
+      !(leaf.type === "table" && hasBar(content))
+    )
+      this.#startParagraph(content, isComplete);
+    else this.#readText(content, isComplete);
   }
 
-  /** A line that is nothing but text. */
-  #readWords(line: string, whole: boolean): void {
+  /** Reads a line without block syntax. */
+  #readText(line: string, isComplete: boolean): void {
     const leaf = this.#leaf;
-    if (leaf.type === "paragraph") this.#growParagraph(leaf, line);
-    else if (leaf.type === "definition") this.#growDefinition(leaf, line, whole);
-    else if (leaf.type === "table" && (isRow(line) || definitionIn(line) === undefined))
-      this.#addRow(leaf, line);
-    else this.#begin(line, whole);
+    if (leaf.type === "paragraph") this.#continueParagraph(leaf, line);
+    else if (leaf.type === "definition") this.#continueDefinition(leaf, line, isComplete);
+    else if (leaf.type === "table" && (hasBar(line) || startDefinition(line) === undefined))
+      leaf.table.addRow(line, this.#parseCell);
+    else this.#startParagraph(line, isComplete);
   }
 
-  /** Other text in it. */
-  remake(place: Place, inline: Inline[], anew: MadeAnew): void {
+  /** Replaces the inline content of a cell, if the leaf is a table. */
+  replaceInline(path: InlinePath, inline: MarkdownInline[], replacer: BlockReplacer): void {
     const leaf = this.#leaf;
-    if (leaf.type === "table") this.#leaf = anew.table(leaf, place, place.length - 2, inline);
+    if (leaf.type === "table") leaf.table.replaceInline(path, inline, replacer);
   }
 
-  /** `growing`: for now. `closed`: its closing mark has come. */
-  end(growing = false, closed = false): void {
+  /** Ends the leaf. `isStreaming`: more text will follow, as in a preview. `isClosed`: its closing delimiter was read. */
+  end(isStreaming = false, isClosed = false): void {
     const leaf = this.#leaf;
-    this.#leaf = none;
+    this.#leaf = noLeaf;
     switch (leaf.type) {
       case "none":
         return;
       case "paragraph": {
-        const text = growing ? withoutHead(leaf.text, leaf.last) : leaf.text;
-        if (leaf.note !== undefined)
+        const text = isStreaming ? withoutTableHead(leaf.text, leaf.lastLineStart) : leaf.text;
+        if (leaf.footnoteLabel !== undefined)
           this.#containers.add({
             type: "footnote",
-            label: leaf.note,
-            inline: this.#inline(text.trimEnd(), growing),
+            label: leaf.footnoteLabel,
+            inline: this.#parseInline(text.trimEnd(), isStreaming),
           });
         else if (!isBlank(text))
           this.#containers.add({
             type: "paragraph",
-            inline: this.#inline(text.trimEnd(), growing),
+            inline: this.#parseInline(text.trimEnd(), isStreaming),
           });
         return;
       }
       case "definition": {
-        const isShort = leaf.text.length < longestHidden;
-        const hidden = growing && isShort && leaf.definition.state !== "label";
-        if (leaf.text !== "" && !hidden) {
-          this.#leaf = paragraphOf(leaf.text);
-          this.end(growing);
+        const isShort = leaf.text.length < maxHiddenLength;
+        const isHidden = isStreaming && isShort && leaf.definition.state !== "label";
+        if (leaf.text !== "" && !isHidden) {
+          this.#leaf = createParagraph(leaf.text);
+          this.end(isStreaming);
         }
         return;
       }
       case "code": {
-        const language = asWritten(languageOf(leaf.fence.info));
-        this.#containers.add({ type: "code", language, text: leaf.text, closed });
+        const language = restoreMarkers(parseLanguage(leaf.fence.info));
+        this.#containers.add({ type: "code", language, text: leaf.text, closed: isClosed });
         return;
       }
       case "indented":
-        this.#containers.add({ type: "code", language: "", text: leaf.text, closed: !growing });
+        this.#containers.add({ type: "code", language: "", text: leaf.text, closed: !isStreaming });
         return;
       case "html": {
         const text = { type: "text", text: leaf.text, html: true } as const;
@@ -260,186 +274,188 @@ export class OpenLeaf {
         return;
       }
       case "math":
-        if (closed || growing)
-          this.#containers.add({ type: "math", text: asWritten(leaf.text), closed });
-        else this.#containers.add({ type: "paragraph", inline: this.#inline(leaf.source) });
+        if (isClosed || isStreaming)
+          this.#containers.add({ type: "math", text: restoreMarkers(leaf.text), closed: isClosed });
+        else this.#containers.add({ type: "paragraph", inline: this.#parseInline(leaf.source) });
         return;
       case "comment":
-        // One that never ends hides nothing.
-        if (!closed && !growing)
-          this.#containers.add({ type: "paragraph", inline: this.#inline(leaf.source) });
+        // An unclosed comment is shown as text.
+        if (!isClosed && !isStreaming)
+          this.#containers.add({ type: "paragraph", inline: this.#parseInline(leaf.source) });
         return;
       case "table":
-        this.#containers.add(leaf);
+        this.#containers.add(leaf.table.block);
     }
   }
 
-  #addCode(leaf: Leaf & { type: "code" }, line: Line): void {
+  #addCode(leaf: LeafState & { type: "code" }, line: MarkdownLine): void {
     if (closesFence(line, leaf.fence)) return this.end(false, true);
-    leaf.text += (leaf.empty ? "" : "\n") + asWritten(line.without(leaf.fence.indent).text);
-    leaf.empty = false;
+    leaf.text +=
+      (leaf.isEmpty ? "" : "\n") + restoreMarkers(line.withoutIndent(leaf.fence.indent).text);
+    leaf.isEmpty = false;
   }
 
-  #addHtml(leaf: Leaf & { type: "html" }, line: string, between: string): void {
-    this.#leaf = { ...leaf, text: leaf.text + between + asWritten(line) };
+  #addHtml(leaf: LeafState & { type: "html" }, line: string, separator: string): void {
+    this.#leaf = { ...leaf, text: leaf.text + separator + restoreMarkers(line) };
     const isLast = leaf.end !== "blank line" && leaf.end.test(line);
-    if (isLast || this.#leaf.text.length > longestParagraph) this.end();
+    if (isLast || this.#leaf.text.length > maxParagraphLength) this.end();
   }
 
-  #addMath(leaf: Leaf & { type: "math" }, line: string, between: string): void {
-    const closed = line.endsWith(leaf.closing);
-    const text = closed ? line.slice(0, -leaf.closing.length).trimEnd() : line;
-    leaf.source += between + line;
-    leaf.text += text === "" ? "" : (leaf.text === "" ? "" : between) + text;
-    if (closed) this.end(false, true);
-    else if (leaf.source.length > longestParagraph) this.end();
+  #addMath(leaf: LeafState & { type: "math" }, line: string, separator: string): void {
+    const isClosed = line.endsWith(leaf.closing);
+    const text = isClosed ? line.slice(0, -leaf.closing.length).trimEnd() : line;
+    leaf.source += separator + line;
+    leaf.text += text === "" ? "" : (leaf.text === "" ? "" : separator) + text;
+    if (isClosed) this.end(false, true);
+    else if (leaf.source.length > maxParagraphLength) this.end();
   }
 
-  /** What stands behind its end is text. */
-  #addComment(leaf: Leaf & { type: "comment" }, line: string): void {
+  /** Adds a line to a comment. The rest of the line after the comment is read as another line. */
+  #addComment(leaf: LeafState & { type: "comment" }, line: string): void {
     const from = leaf.source === "" ? commentOpening.length : 0;
     const end = line.indexOf(commentClosing, from);
     this.#leaf = { type: "comment", source: leaf.source + (leaf.source === "" ? "" : "\n") + line };
     if (end === -1) {
-      if (this.#leaf.source.length > longestParagraph) this.end();
+      if (this.#leaf.source.length > maxParagraphLength) this.end();
       return;
     }
     this.end(false, true);
     const rest = line.slice(end + commentClosing.length);
-    if (!isBlank(rest)) this.read(new Line(rest), true);
+    if (!isBlank(rest)) this.read(new MarkdownLine(rest), true);
   }
 
   #addHeading(level: number, text: string): void {
     this.#containers.add({
       type: "heading",
       level: level as HeadingLevel,
-      inline: this.#inline(text.trim()),
+      inline: this.#parseInline(text.trim()),
     });
   }
 
-  #growParagraph(leaf: Leaf & { type: "paragraph" }, line: string): void {
-    if (leaf.note !== undefined || !this.#makeTable(leaf, line))
+  #continueParagraph(leaf: LeafState & { type: "paragraph" }, line: string): void {
+    if (leaf.footnoteLabel !== undefined || !this.#tryStartTable(leaf, line))
       this.#addToParagraph(leaf, line, "\n");
   }
 
-  /** The paragraph's last line is the head if this line has its dashes. */
-  #makeTable(leaf: Leaf & { type: "paragraph" }, line: string): boolean {
-    // First: to cut a text that has just grown is to copy it.
-    if (!isDashLine(line)) return false;
-    const head = leaf.text.slice(leaf.last);
-    const sides = head.includes("|") ? sidesOf(head, line) : undefined;
-    if (sides === undefined) return false;
-    leaf.text = leaf.text.slice(0, Math.max(0, leaf.last - 1));
+  /** Turns the last line of a paragraph into a table head if this line is its delimiter row. */
+  #tryStartTable(leaf: LeafState & { type: "paragraph" }, line: string): boolean {
+    // Checked first, because slicing a string that has just been appended to would copy it.
+    if (!isDelimiterRow(line)) return false;
+    const head = leaf.text.slice(leaf.lastLineStart);
+    const align = head.includes("|") ? parseColumnAligns(head, line) : undefined;
+    if (align === undefined) return false;
+    leaf.text = leaf.text.slice(0, Math.max(0, leaf.lastLineStart - 1));
     this.end();
-    this.#leaf = { type: "table", head: this.#cells(cellsOf(head), 0), rows: [], sides };
-    this.#emptyCells = head.length + line.length;
+    const table = OpenTable.start({ head, delimiters: line, align }, this.#parseCell);
+    this.#leaf = { type: "table", table };
     return true;
   }
 
-  /** With as many cells as the head: further ones are left out, missing ones are empty. */
-  #addRow({ rows, sides }: Table, line: string): void {
-    const columns = sides.length;
-    const row = this.#cells(cellsOf(line, columns).slice(0, columns), rows.length + 1);
-    this.#emptyCells += line.length;
-    const missing = Math.min(columns - row.length, this.#emptyCells);
-    this.#emptyCells -= missing;
-    for (let nth = 0; nth < missing; nth += 1) row.push(emptyCell);
-    rows.push(row);
-  }
-
-  #addToParagraph(leaf: Leaf & { type: "paragraph" }, line: string, between: string): void {
-    if (leaf.text.length + line.length > longestParagraph) {
+  #addToParagraph(leaf: LeafState & { type: "paragraph" }, line: string, separator: string): void {
+    if (leaf.text.length + line.length > maxParagraphLength) {
       this.end();
-      this.#leaf = { type: "paragraph", text: line, last: 0 };
+      this.#leaf = { type: "paragraph", text: line, lastLineStart: 0 };
     } else {
-      if (between !== "") leaf.last = leaf.text.length + between.length;
-      leaf.text += between + line;
+      if (separator !== "") leaf.lastLineStart = leaf.text.length + separator.length;
+      leaf.text += separator + line;
     }
   }
 
-  #growDefinition(leaf: Leaf & { type: "definition" }, line: string, whole: boolean): void {
+  #continueDefinition(
+    leaf: LeafState & { type: "definition" },
+    line: string,
+    isComplete: boolean,
+  ): void {
     const { definition, text } = leaf;
-    const read = text === "" ? line : `${text}\n${line}`;
-    const fits = whole && read.length <= longestParagraph;
-    const grown = fits ? definitionWith(definition, line) : undefined;
-    if (grown !== undefined) this.#define(grown, read, leaf.isFirst);
-    else if (text === "") this.#begin(line, whole);
+    const source = text === "" ? line : `${text}\n${line}`;
+    const canContinue = isComplete && source.length <= maxParagraphLength;
+    const nextDefinition = canContinue ? continueDefinition(definition, line) : undefined;
+    if (nextDefinition !== undefined) this.#define(nextDefinition, source, leaf.isFirst);
+    else if (text === "") this.#startParagraph(line, isComplete);
     else {
-      const paragraph = paragraphOf(text);
+      const paragraph = createParagraph(text);
       this.#leaf = paragraph;
-      this.#growParagraph(paragraph, line);
+      this.#continueParagraph(paragraph, line);
     }
   }
 
-  #begin(text: string, whole: boolean): void {
+  #startParagraph(text: string, isComplete: boolean): void {
     this.end();
-    const note = footnoteIn(text);
-    if (note !== undefined) {
-      if (whole) this.#references.define(footnoteKey(note.label), { destination: "" });
-      this.#leaf = { type: "paragraph", text: note.text, last: 0, note: note.label };
+    const footnote = parseFootnoteDefinition(text);
+    if (footnote !== undefined) {
+      const { label } = footnote;
+      if (isComplete) this.#references.define(footnoteKey(label), { destination: "" });
+      this.#leaf = {
+        type: "paragraph",
+        text: footnote.text,
+        lastLineStart: 0,
+        footnoteLabel: label,
+      };
       return;
     }
-    const definition = whole ? definitionIn(text) : undefined;
-    if (definition === undefined) this.#leaf = { type: "paragraph", text, last: 0 };
+    const definition = isComplete ? startDefinition(text) : undefined;
+    if (definition === undefined) this.#leaf = { type: "paragraph", text, lastLineStart: 0 };
     else this.#define(definition, text);
   }
 
-  /** `text` is what has been read since the last of it that cannot be anything else. `isFirst`: it counts without its title. */
-  #define(definition: Definition, text: string, isFirst?: boolean): void {
-    const isOne = definition.state === "untitled" || definition.state === "whole";
-    let counts = isFirst;
-    if (isOne) {
-      const target = definedTarget(definition);
+  /**
+   * `text`: the source after the part that is already a valid definition. `isFirst`: whether this is the first definition of its
+   * label; undefined if that is not known yet.
+   */
+  #define(definition: LinkDefinition, text: string, isFirst?: boolean): void {
+    const isDefined = definition.state === "untitled" || definition.state === "complete";
+    let isEffective = isFirst;
+    if (isDefined) {
+      const target = toLinkTarget(definition);
       if (isFirst) this.#references.redefine(definition.label, target);
-      else if (isFirst === undefined) counts = this.#references.define(definition.label, target);
+      else if (isFirst === undefined)
+        isEffective = this.#references.define(definition.label, target);
     }
-    const begun = { definition, text: isOne ? "" : text };
     this.#leaf = {
       type: "definition",
-      ...begun,
-      ...(counts === undefined ? {} : { isFirst: counts }),
+      definition,
+      text: isDefined ? "" : text,
+      ...(isEffective === undefined ? {} : { isFirst: isEffective }),
     };
   }
 
-  #cells(cells: readonly string[], row: number): Inline[][] {
-    return cells.map((cell, at) => this.#inline(cell, false, row, at));
-  }
-
-  #inline(text: string, growing = false, row?: number, cell?: number): Inline[] {
+  #parseInline(text: string, isStreaming = false, row?: number, cell?: number): MarkdownInline[] {
     this.#work.characters += text.length;
     const references = this.#references;
-    const inline = references.read(text, growing);
-    if (references.hasMissed && !this.#isLook) {
-      const inTable = row === undefined || cell === undefined ? [] : [row, cell];
-      references.remember(text, [...this.#containers.nextPlace, ...inTable]);
+    const inline = references.parse(text, isStreaming);
+    if (references.hasUndefinedLabels && !this.#isPreview) {
+      const cellPath = row === undefined || cell === undefined ? [] : [row, cell];
+      references.addUse(text, [...this.#containers.nextPath, ...cellPath]);
     }
     return inline;
   }
 }
 
-/** Certainly: without a bar, a definition ends the table, unlike in GFM. */
-function isRow(line: string): boolean {
+/** Unlike in GFM, a definition without a bar ends a table. */
+function hasBar(line: string): boolean {
   return line.includes("|");
 }
 
-/** Lines that may be more than text begin like this. */
-const mayBeMore = /^[-`~#<=*_$\\:|[\uFDD1]/;
+/** Matches the start of lines that may have block syntax. */
+const blockStartPattern = /^[-`~#<=*_$\\:|[\uFDD1]/;
 
-/** The first word behind a fence. */
-function languageOf(info: string): string {
-  return unescapedText(/[^\s{},]+/.exec(info)?.[0] ?? "");
+/** Returns the first word of an info string. */
+function parseLanguage(info: string): string {
+  return unescapeText(/[^\s{},]+/.exec(info)?.[0] ?? "");
 }
 
-function paragraphOf(text: string): Leaf & { type: "paragraph" } {
-  return { type: "paragraph", text, last: text.lastIndexOf("\n") + 1 };
+function createParagraph(text: string): LeafState & { type: "paragraph" } {
+  return { type: "paragraph", text, lastLineStart: text.lastIndexOf("\n") + 1 };
 }
 
-/** What might define something, as what it is if it does not. */
-function asParagraph(leaf: Leaf & { type: "definition" }): Leaf {
-  return leaf.text === "" ? leaf : paragraphOf(leaf.text);
+/** Turns a possible definition back into a paragraph. */
+function toParagraph(leaf: LeafState & { type: "definition" }): LeafState {
+  return leaf.text === "" ? leaf : createParagraph(leaf.text);
 }
 
-/** While a text grows, a last line that looks like the head of a table is not shown before the next one tells. */
-function withoutHead(text: string, last: number): string {
-  return text.slice(last).trimStart().startsWith("|") ? text.slice(0, Math.max(0, last - 1)) : text;
+/** While streaming, hides a last line that looks like a table head until the next line arrives. */
+function withoutTableHead(text: string, lastLineStart: number): string {
+  return text.slice(lastLineStart).trimStart().startsWith("|")
+    ? text.slice(0, Math.max(0, lastLineStart - 1))
+    : text;
 }

@@ -1,81 +1,105 @@
-import { argumentsHash, expandedHash } from "../arguments-hash.ts";
+import { hashArguments, hashExpandedArguments } from "../arguments-hash.ts";
 import type { TaskEvent } from "../events.ts";
-import type { CallNotes, ExecutionNotes, LogNotes, TaskNotes } from "../log-notes.ts";
-import { RuleBroken } from "./rule-broken.ts";
-import { takeId } from "./unique-ids.ts";
+import type {
+  TrackedCall,
+  TrackedExecution,
+  ValidatorState,
+  TrackedTask,
+} from "../validator-state.ts";
+import { RuleViolationError } from "./rule-violation.ts";
+import { claimIds } from "./unique-ids.ts";
 
 type EventOf<T extends TaskEvent["type"]> = Extract<TaskEvent, { type: T }>;
 
-export function started(
-  notes: LogNotes,
-  task: TaskNotes,
+export function checkExecutionStarted(
+  state: ValidatorState,
+  task: TrackedTask,
   event: EventOf<"task.tool_execution.started">,
   sha256: ((text: string) => string) | undefined,
 ): void {
-  const call = callOf(task, event.call_id);
-  mayRun(task, call);
-  const before = call.execution;
-  if (before !== undefined && (before.effect === "once" || event.effect === "once"))
-    throw new RuleBroken("run_once", `${call.callId} has run before, and runs once at the most`);
-  const { approved } = call;
-  const hash =
-    approved === undefined ? argumentsHash(call.arguments, sha256) : expandedHash(approved, sha256);
-  if (event.args_hash !== hash)
-    throw new RuleBroken("executed_hash", `${call.callId} runs with arguments of another hash`);
-  if (event.attempt !== (before?.attempt ?? 0) + 1)
-    throw new RuleBroken("execution_attempt", `${event.attempt} is not the next attempt`);
-  const usedBy = notes.keys.get(event.idempotency_key);
-  const sameKey =
-    before === undefined ? usedBy === undefined : before.key === event.idempotency_key;
-  if (!sameKey || (before !== undefined && before.effect !== event.effect))
-    throw new RuleBroken(
-      "execution_attempt",
-      `every attempt of ${call.callId}, and no other call, has its key and effect`,
+  const call = getCall(task, event.call_id);
+  assertMayRun(task, call);
+  const previous = call.execution;
+  if (previous !== undefined && (previous.effect === "once" || event.effect === "once"))
+    throw new RuleViolationError(
+      "run_once",
+      `${call.callId} has already run and must run only once`,
     );
-  takeId(notes, event.execution_id);
-  notes.keys.set(event.idempotency_key, call.callId);
+  const { approvedArguments } = call;
+  const hash =
+    approvedArguments === undefined
+      ? hashArguments(call.arguments, sha256)
+      : hashExpandedArguments(approvedArguments, sha256);
+  if (event.args_hash !== hash)
+    throw new RuleViolationError(
+      "executed_hash",
+      `args_hash does not match the arguments of ${call.callId}`,
+    );
+  if (event.attempt !== (previous?.attempt ?? 0) + 1)
+    throw new RuleViolationError(
+      "execution_attempt",
+      `attempt ${event.attempt} is not the next one`,
+    );
+  const keyOwner = state.idempotencyKeys.get(event.idempotency_key);
+  const isSameKey =
+    previous === undefined
+      ? keyOwner === undefined
+      : previous.idempotencyKey === event.idempotency_key;
+  if (!isSameKey || (previous !== undefined && previous.effect !== event.effect))
+    throw new RuleViolationError(
+      "execution_attempt",
+      `all attempts of ${call.callId} must have the same effect, and the same idempotency key that no other call uses`,
+    );
+  claimIds(state, event.execution_id);
+  state.idempotencyKeys.set(event.idempotency_key, call.callId);
   call.execution = {
     id: event.execution_id,
     attempt: event.attempt,
     effect: event.effect,
-    key: event.idempotency_key,
-    running: true,
+    idempotencyKey: event.idempotency_key,
+    isRunning: true,
   };
 }
 
-/** A whole call that nobody waits to decide upon, nobody refused and nothing has answered. */
-export function mayRun(task: TaskNotes, call: CallNotes): void {
-  if (call.state !== "closed" || !call.whole)
-    throw new RuleBroken("execution_of_call", `call ${call.callId} is not whole`);
+/** Throws unless the call is complete, approved if necessary, and without a result. */
+export function assertMayRun(task: TrackedTask, call: TrackedCall): void {
+  if (call.state !== "closed" || !call.isComplete)
+    throw new RuleViolationError("execution_of_call", `call ${call.callId} is not complete`);
   if (call.result?.state === "closed")
-    throw new RuleBroken("execution_of_call", `call ${call.callId} has its result`);
-  if (call.pending > 0 || call.approval === "pending")
-    throw new RuleBroken("not_approved", `call ${call.callId} waits for a person`);
-  if (call.approval === "refused" || task.aborted)
-    throw new RuleBroken("not_approved", `call ${call.callId} was refused`);
+    throw new RuleViolationError("execution_of_call", `call ${call.callId} already has a result`);
+  if (call.pendingApprovals > 0 || call.approval === "pending")
+    throw new RuleViolationError("not_approved", `call ${call.callId} has a pending approval`);
+  if (call.approval === "denied" || task.isAborted)
+    throw new RuleViolationError("not_approved", `call ${call.callId} was not approved`);
 }
 
-export function progress(task: TaskNotes, event: EventOf<"task.tool_execution.progress">): void {
-  runningOf(task, event);
+export function checkExecutionProgress(
+  task: TrackedTask,
+  event: EventOf<"task.tool_execution.progress">,
+): void {
+  getRunningExecution(task, event);
 }
 
-export function done(task: TaskNotes, event: EventOf<"task.tool_execution.done">): void {
-  runningOf(task, event).running = false;
+export function checkExecutionDone(
+  task: TrackedTask,
+  event: EventOf<"task.tool_execution.done">,
+): void {
+  getRunningExecution(task, event).isRunning = false;
 }
 
-function runningOf(
-  task: TaskNotes,
+function getRunningExecution(
+  task: TrackedTask,
   event: { call_id: string; execution_id: string },
-): ExecutionNotes {
-  const { execution } = callOf(task, event.call_id);
-  if (execution?.id !== event.execution_id || !execution.running)
-    throw new RuleBroken("execution_running", `${event.execution_id} is not running`);
+): TrackedExecution {
+  const { execution } = getCall(task, event.call_id);
+  if (execution?.id !== event.execution_id || !execution.isRunning)
+    throw new RuleViolationError("execution_running", `${event.execution_id} is not running`);
   return execution;
 }
 
-function callOf(task: TaskNotes, callId: string): CallNotes {
+function getCall(task: TrackedTask, callId: string): TrackedCall {
   const call = task.calls.get(callId);
   if (call === undefined)
-    throw new RuleBroken("execution_of_call", `${task.id} has no call ${callId}`);
+    throw new RuleViolationError("execution_of_call", `${task.id} has no call ${callId}`);
   return call;
 }

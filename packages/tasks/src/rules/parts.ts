@@ -1,249 +1,279 @@
 import type { TaskEvent } from "../events.ts";
 import type { Block } from "../items.ts";
 import type {
-  CallNotes,
-  MessageNotes,
-  Part,
-  ReasoningNotes,
-  ResultNotes,
-  TaskNotes,
-} from "../log-notes.ts";
+  TrackedCall,
+  TrackedMessage,
+  OpenPart,
+  TrackedReasoning,
+  TrackedResult,
+  TrackedTask,
+} from "../validator-state.ts";
 import { isWellFormed } from "../well-formed.ts";
-import { annotationAdded, annotationsOfText } from "./citations.ts";
-import { itemAt } from "./items.ts";
-import { RuleBroken } from "./rule-broken.ts";
+import { checkAnnotationAdded, assertTextAnnotations } from "./citations.ts";
+import { getItemAt } from "./items.ts";
+import { RuleViolationError } from "./rule-violation.ts";
 
-/* Summaries, raw reasoning, arguments and blocks: they open, grow and close, one at a time in an item. */
+/* The parts of items: summaries, raw reasoning, arguments and blocks. An item has at most one open part. */
 
 type EventOf<T extends TaskEvent["type"]> = Extract<TaskEvent, { type: T }>;
 
-export function summaryAdded(
-  task: TaskNotes,
+export function checkSummaryAdded(
+  task: TrackedTask,
   event: EventOf<"task.reasoning_summary_item.added">,
 ): void {
-  const item = openReasoning(task, event);
-  opensNext(item, event.summary_index, item.summary.length);
-  startsEmpty(event.item.text);
-  item.part = newPart("summary", event.summary_index);
+  const item = getOpenReasoning(task, event);
+  assertOpensNext(item, event.summary_index, item.summary.length);
+  assertStartsEmpty(event.item.text);
+  item.openPart = createPart("summary", event.summary_index);
   item.summary.push(event.item);
 }
 
-export function summaryDelta(
-  task: TaskNotes,
+export function checkSummaryDelta(
+  task: TrackedTask,
   event: EventOf<"task.reasoning_summary_text.delta">,
 ): void {
-  const item = openReasoning(task, event);
-  grow(openPart(item, "summary", event.summary_index, item.summary), event);
+  const item = getOpenReasoning(task, event);
+  appendDelta(getOpenPart(item, "summary", event.summary_index, item.summary), event);
 }
 
-export function summaryDone(
-  task: TaskNotes,
+export function checkSummaryDone(
+  task: TrackedTask,
   event: EventOf<"task.reasoning_summary_item.done">,
 ): void {
-  const item = openReasoning(task, event);
-  const part = openPart(item, "summary", event.summary_index, item.summary);
-  isJoined(part.text, event.item.text);
+  const item = getOpenReasoning(task, event);
+  const part = getOpenPart(item, "summary", event.summary_index, item.summary);
+  assertJoined(part.text, event.item.text);
   item.summary[event.summary_index] = { ...item.summary[event.summary_index], ...event.item };
-  item.part = undefined;
+  item.openPart = undefined;
 }
 
-export function rawDelta(task: TaskNotes, event: EventOf<"task.reasoning_text.delta">): void {
-  const item = openReasoning(task, event);
+export function checkRawDelta(
+  task: TrackedTask,
+  event: EventOf<"task.reasoning_text.delta">,
+): void {
+  const item = getOpenReasoning(task, event);
   const { content_index: index } = event;
-  if (item.part === undefined && index === item.raw.length) {
-    const part = newPart("raw", index);
-    grow(part, event);
-    item.part = part;
-    item.raw.push({ type: "text", text: "" });
+  if (item.openPart === undefined && index === item.rawParts.length) {
+    const part = createPart("raw", index);
+    appendDelta(part, event);
+    item.openPart = part;
+    item.rawParts.push({ type: "text", text: "" });
   } else {
-    grow(openPart(item, "raw", index, item.raw), event);
+    appendDelta(getOpenPart(item, "raw", index, item.rawParts), event);
   }
 }
 
-export function rawDone(task: TaskNotes, event: EventOf<"task.reasoning_text.done">): void {
-  const item = openReasoning(task, event);
-  const part = openPart(item, "raw", event.content_index, item.raw);
-  isJoined(part.text, event.text);
-  item.raw[event.content_index] = { type: "text", text: event.text };
-  item.part = undefined;
+export function checkRawDone(task: TrackedTask, event: EventOf<"task.reasoning_text.done">): void {
+  const item = getOpenReasoning(task, event);
+  const part = getOpenPart(item, "raw", event.content_index, item.rawParts);
+  assertJoined(part.text, event.text);
+  item.rawParts[event.content_index] = { type: "text", text: event.text };
+  item.openPart = undefined;
 }
 
-export function argumentsDelta(
-  task: TaskNotes,
+export function checkArgumentsDelta(
+  task: TrackedTask,
   event: EventOf<"task.tool_call_arguments.delta">,
 ): void {
-  const call = openCall(task, event);
-  isAtItsPlace(call.arguments, event);
+  const call = getOpenCall(task, event);
+  assertOffset(call.arguments, event);
   call.arguments += event.delta;
 }
 
-export function argumentsDone(
-  task: TaskNotes,
+export function checkArgumentsDone(
+  task: TrackedTask,
   event: EventOf<"task.tool_call_arguments.done">,
 ): void {
-  const call = openCall(task, event);
-  isJoined(call.arguments, event.arguments);
-  call.argumentsDone = true;
+  const call = getOpenCall(task, event);
+  assertJoined(call.arguments, event.arguments);
+  call.areArgumentsDone = true;
 }
 
-export function blockAdded(task: TaskNotes, event: BlockEvent): void {
-  const item = openBlocks(task, event);
+export function checkBlockAdded(task: TrackedTask, event: BlockEvent): void {
+  const item = getOpenBlockItem(task, event);
   const { item: block, block_index: index } = event;
-  opensNext(item, index, item.blocks.length);
+  assertOpensNext(item, index, item.blocks.length);
   if (block.type === "text") {
-    startsEmpty(block.text);
+    assertStartsEmpty(block.text);
     if (block.annotations !== undefined)
-      throw new RuleBroken("annotations", "a text opens with annotations");
+      throw new RuleViolationError("annotations", "a text block is added with annotations");
   }
-  mayHaveNumber(item, block);
-  item.part = newPart(block.type, index, block);
+  assertCanHaveNumber(item, block);
+  item.openPart = createPart(block.type, index, block);
   item.blocks.push(block);
 }
 
-export function textDelta(task: TaskNotes, event: EventOf<"task.text.delta">): void {
-  const item = openBlocks(task, event);
-  grow(openPart(item, "text", event.block_index, item.blocks), event);
+export function checkTextDelta(task: TrackedTask, event: EventOf<"task.text.delta">): void {
+  const item = getOpenBlockItem(task, event);
+  appendDelta(getOpenPart(item, "text", event.block_index, item.blocks), event);
 }
 
-export function textAnnotated(task: TaskNotes, event: EventOf<"task.text.annotation.added">): void {
-  const item = openBlocks(task, event);
-  const part = openPart(item, "text", event.block_index, item.blocks);
+export function checkTextAnnotated(
+  task: TrackedTask,
+  event: EventOf<"task.text.annotation.added">,
+): void {
+  const item = getOpenBlockItem(task, event);
+  const part = getOpenPart(item, "text", event.block_index, item.blocks);
   if (item.type !== "message")
-    throw new RuleBroken("annotations", "only what a message says has annotations");
-  annotationAdded(task, part, event);
+    throw new RuleViolationError("annotations", "only text in messages can have annotations");
+  checkAnnotationAdded(task, part, event);
 }
 
-export function imageDelta(task: TaskNotes, event: EventOf<"task.image.delta">): void {
-  const item = openBlocks(task, event);
-  const part = openPart(item, "image", event.block_index, item.blocks);
-  if (event.partial_image_index !== part.partials)
-    throw new RuleBroken("part_index", `picture ${event.partial_image_index} is not the next one`);
-  sameNumber(part, event.item);
-  part.partials += 1;
-  merge(item.blocks, event.block_index, event.item);
+export function checkImageDelta(task: TrackedTask, event: EventOf<"task.image.delta">): void {
+  const item = getOpenBlockItem(task, event);
+  const part = getOpenPart(item, "image", event.block_index, item.blocks);
+  if (event.partial_image_index !== part.partialCount)
+    throw new RuleViolationError(
+      "part_index",
+      `partial image ${event.partial_image_index} is not the next one`,
+    );
+  assertSameNumber(part, event.item);
+  part.partialCount += 1;
+  mergeBlock(item.blocks, event.block_index, event.item);
 }
 
-/** Closes the block that is open, or gives a whole one. */
-export function blockDone(task: TaskNotes, event: BlockEvent): void {
-  const item = openBlocks(task, event);
+/** Closes the open block, or adds a complete one. */
+export function checkBlockDone(task: TrackedTask, event: BlockEvent): void {
+  const item = getOpenBlockItem(task, event);
   const { item: block, block_index: index } = event;
-  const isNew = item.part === undefined && index === item.blocks.length;
-  const part = isNew ? undefined : openPart(item, block.type, index, item.blocks);
+  const isNew = item.openPart === undefined && index === item.blocks.length;
+  const part = isNew ? undefined : getOpenPart(item, block.type, index, item.blocks);
   if (block.type === "text") {
-    if (part === undefined) isSound(block.text);
-    else isJoined(part.text, block.text);
+    if (part === undefined) assertWellFormed(block.text);
+    else assertJoined(part.text, block.text);
     const annotations = block.annotations ?? [];
     if (item.type === "message")
-      annotationsOfText(task, block.text, annotations, part?.annotations);
+      assertTextAnnotations(task, block.text, annotations, part?.annotations);
     else if (annotations.length > 0)
-      throw new RuleBroken("annotations", "only what a message says has annotations");
+      throw new RuleViolationError("annotations", "only text in messages can have annotations");
   }
-  if (part === undefined) mayHaveNumber(item, block);
-  else sameNumber(part, block);
+  if (part === undefined) assertCanHaveNumber(item, block);
+  else assertSameNumber(part, block);
   if (part === undefined) item.blocks.push(block);
-  else merge(item.blocks, index, block);
-  item.part = undefined;
+  else mergeBlock(item.blocks, index, block);
+  item.openPart = undefined;
 }
 
-interface Place {
+interface ItemReference {
   item_id: string;
   output_index: number;
 }
 
-interface BlockEvent extends Place {
+interface BlockEvent extends ItemReference {
   block_index: number;
   item: Block;
 }
 
-function openReasoning(task: TaskNotes, event: Place): ReasoningNotes {
-  const item = itemAt(task, event.output_index, event.item_id);
+function getOpenReasoning(task: TrackedTask, event: ItemReference): TrackedReasoning {
+  const item = getItemAt(task, event.output_index, event.item_id);
   if (item.type !== "reasoning" || item.state !== "open")
-    throw new RuleBroken("open_part", `${item.id} is no open reasoning`);
+    throw new RuleViolationError("open_part", `${item.id} is not an open reasoning item`);
   return item;
 }
 
-function openCall(task: TaskNotes, event: Place): CallNotes {
-  const item = itemAt(task, event.output_index, event.item_id);
+function getOpenCall(task: TrackedTask, event: ItemReference): TrackedCall {
+  const item = getItemAt(task, event.output_index, event.item_id);
   if (item.type !== "tool_call" || item.state !== "open")
-    throw new RuleBroken("open_part", `${item.id} is no open call`);
-  if (item.argumentsDone)
-    throw new RuleBroken("arguments_done", `the arguments of ${item.id} are done`);
+    throw new RuleViolationError("open_part", `${item.id} is not an open call`);
+  if (item.areArgumentsDone)
+    throw new RuleViolationError("arguments_done", `the arguments of ${item.id} are already done`);
   return item;
 }
 
-function openBlocks(task: TaskNotes, event: Place): ResultNotes | MessageNotes {
-  const item = itemAt(task, event.output_index, event.item_id);
+function getOpenBlockItem(task: TrackedTask, event: ItemReference): TrackedResult | TrackedMessage {
+  const item = getItemAt(task, event.output_index, event.item_id);
   if ((item.type !== "tool_result" && item.type !== "message") || item.state !== "open")
-    throw new RuleBroken("open_part", `${item.id} is no open list of blocks`);
+    throw new RuleViolationError("open_part", `${item.id} is not an open message or result`);
   if (item.type === "tool_result" && item.call.child !== undefined)
-    throw new RuleBroken("child_blocks", `the blocks of ${item.id} are those of its sub-task`);
+    throw new RuleViolationError(
+      "child_blocks",
+      `${item.id} must not have blocks: its content is the items of its sub-agent`,
+    );
   return item;
 }
 
-function opensNext(item: { id: string; part: Part | undefined }, index: number, count: number) {
-  if (item.part !== undefined)
-    throw new RuleBroken("open_part", `part ${item.part.index} of ${item.id} is still open`);
+function assertOpensNext(
+  item: { id: string; openPart: OpenPart | undefined },
+  index: number,
+  count: number,
+) {
+  if (item.openPart !== undefined)
+    throw new RuleViolationError(
+      "open_part",
+      `part ${item.openPart.index} of ${item.id} is still open`,
+    );
   if (index !== count)
-    throw new RuleBroken("part_index", `part ${index} of ${item.id} comes after ${count} parts`);
+    throw new RuleViolationError(
+      "part_index",
+      `part ${index} of ${item.id} is added, expected ${count}`,
+    );
 }
 
-function startsEmpty(text: string): void {
-  if (text !== "") throw new RuleBroken("joined_is_done", "a text opens with words in it");
+function assertStartsEmpty(text: string): void {
+  if (text !== "")
+    throw new RuleViolationError("deltas_match_done", "a text part is added with text");
 }
 
-function newPart(kind: Part["kind"], index: number, block?: Block): Part {
-  return { kind, index, text: "", block, annotations: [], partials: 0 };
+function createPart(kind: OpenPart["kind"], index: number, block?: Block): OpenPart {
+  return { kind, index, text: "", block, annotations: [], partialCount: 0 };
 }
 
-function openPart(
-  item: ReasoningNotes | ResultNotes | MessageNotes,
-  kind: Part["kind"],
+function getOpenPart(
+  item: TrackedReasoning | TrackedResult | TrackedMessage,
+  kind: OpenPart["kind"],
   index: number,
   list: readonly (Block | { type: "text"; text: string })[],
-): Part {
-  const { part } = item;
+): OpenPart {
+  const { openPart: part } = item;
   if (part !== undefined && part.kind === kind && part.index === index) return part;
   const last = list[index];
-  const mayBeOpen = item.restored && part === undefined && index === list.length - 1;
-  if (!mayBeOpen || last === undefined)
-    throw new RuleBroken("open_part", `part ${index} of ${item.id} is not open as ${kind}`);
-  const again = newPart(kind, index, last);
-  if (last.type === "text") again.text = last.text;
-  if ("annotations" in last) again.annotations.push(...(last.annotations ?? []));
-  item.part = again;
-  return again;
+  const couldBeOpen = item.isRestored && part === undefined && index === list.length - 1;
+  if (!couldBeOpen || last === undefined)
+    throw new RuleViolationError("open_part", `part ${index} of ${item.id} is not open as ${kind}`);
+  const restoredPart = createPart(kind, index, last);
+  if (last.type === "text") restoredPart.text = last.text;
+  if ("annotations" in last) restoredPart.annotations.push(...(last.annotations ?? []));
+  item.openPart = restoredPart;
+  return restoredPart;
 }
 
-function grow(part: Part, event: { delta: string; offset?: number }): void {
-  isAtItsPlace(part.text, event);
+function appendDelta(part: OpenPart, event: { delta: string; offset?: number }): void {
+  assertOffset(part.text, event);
   part.text += event.delta;
 }
 
-function isAtItsPlace(text: string, { delta, offset }: { delta: string; offset?: number }): void {
-  isSound(delta);
+function assertOffset(text: string, { delta, offset }: { delta: string; offset?: number }): void {
+  assertWellFormed(delta);
   if (offset !== undefined && offset !== text.length)
-    throw new RuleBroken("joined_is_done", `a delta for ${offset} comes at ${text.length}`);
+    throw new RuleViolationError(
+      "deltas_match_done",
+      `the delta has the offset ${offset}, but the text ends at ${text.length}`,
+    );
 }
 
-function isSound(text: string): void {
-  if (!isWellFormed(text)) throw new RuleBroken("surrogate_pairs", "half a surrogate pair");
+function assertWellFormed(text: string): void {
+  if (!isWellFormed(text))
+    throw new RuleViolationError("surrogate_pairs", "the text contains a lone surrogate");
 }
 
-function isJoined(joined: string, whole: string): void {
-  if (joined !== whole)
-    throw new RuleBroken("joined_is_done", "the deltas do not add up to what is done");
+function assertJoined(joined: string, complete: string): void {
+  if (joined !== complete)
+    throw new RuleViolationError(
+      "deltas_match_done",
+      "the deltas do not add up to the complete text",
+    );
 }
 
-function mayHaveNumber(item: ResultNotes | MessageNotes, block: Block): void {
+function assertCanHaveNumber(item: TrackedResult | TrackedMessage, block: Block): void {
   if (block.id !== undefined && item.type === "message")
-    throw new RuleBroken("block_ids", "what a message says cannot be referred to");
+    throw new RuleViolationError("block_ids", "blocks of messages cannot have a number");
 }
 
-function sameNumber(part: Part, block: Block): void {
+function assertSameNumber(part: OpenPart, block: Block): void {
   if (part.block !== undefined && part.block.id !== block.id)
-    throw new RuleBroken("block_ids", `block ${part.index} changes its number`);
+    throw new RuleViolationError("block_ids", `the number of block ${part.index} changes`);
 }
 
-function merge(blocks: Block[], index: number, block: Block): void {
+function mergeBlock(blocks: Block[], index: number, block: Block): void {
   blocks[index] = { ...blocks[index], ...block };
 }

@@ -1,237 +1,291 @@
 import type { TaskEvent } from "../events.ts";
 import type { TaskStatus, Usage } from "../items.ts";
-import { newTaskNotes, type LogNotes, type TaskNotes } from "../log-notes.ts";
-import { hasEnded, statusAfter } from "../task-status.ts";
-import { usageAmounts } from "../usage.ts";
-import { mayRun } from "./executions.ts";
-import { RuleBroken } from "./rule-broken.ts";
+import { createTrackedTask, type ValidatorState, type TrackedTask } from "../validator-state.ts";
+import { hasEnded, statusFromEventType } from "../task-status.ts";
+import { usageFields } from "../usage.ts";
+import { assertMayRun } from "./executions.ts";
+import { RuleViolationError } from "./rule-violation.ts";
 
 type EventOf<T extends TaskEvent["type"]> = Extract<TaskEvent, { type: T }>;
 
-export function created(notes: LogNotes, event: EventOf<"task.created">): void {
+export function checkTaskCreated(state: ValidatorState, event: EventOf<"task.created">): void {
   const { task_id, task } = event;
-  if (notes.tasks.has(task_id))
-    throw new RuleBroken("created_once", `task ${task_id} has been created before`);
-  const isRoot = notes.tasks.size === 0;
+  if (state.tasks.has(task_id))
+    throw new RuleViolationError("created_once", `task ${task_id} already exists`);
+  const isRoot = state.tasks.size === 0;
   if (isRoot !== (task.parent_task_id === undefined))
-    throw new RuleBroken(
+    throw new RuleViolationError(
       "created_first",
-      isRoot ? "a sub-task comes before its parent" : `task ${task_id} has no parent`,
+      isRoot ? "the first task has a parent" : `task ${task_id} has no parent`,
     );
-  const parent = isRoot ? undefined : parentOf(notes, event);
+  const parent = isRoot ? undefined : getParent(state, event);
   const depth = parent === undefined ? 0 : parent.depth + 1;
   if (task.depth !== depth)
-    throw new RuleBroken("depth", `task ${task_id} says depth ${task.depth}, it is at ${depth}`);
-  if (task.root_task_id !== (isRoot ? task_id : notes.root))
-    throw new RuleBroken("created_fields", `${task.root_task_id} is not the root of ${task_id}`);
-  if (task.status !== "created" || task.attempt < 1 || !/^1\.\d+$/.test(task.protocol_version))
-    throw new RuleBroken(
-      "created_fields",
-      `task ${task_id} begins as "${task.status}", attempt ${task.attempt}, protocol ${task.protocol_version}`,
+    throw new RuleViolationError(
+      "depth",
+      `task ${task_id} has depth ${task.depth}, expected ${depth}`,
     );
+  if (task.root_task_id !== (isRoot ? task_id : state.rootTaskId))
+    throw new RuleViolationError(
+      "created_fields",
+      `${task.root_task_id} is not the root of ${task_id}`,
+    );
+  const problem =
+    task.status !== "created"
+      ? `the status must be created, got ${task.status}`
+      : task.attempt < 1
+        ? `attempt must be at least 1, got ${task.attempt}`
+        : /^1\.\d+$/.test(task.protocol_version)
+          ? undefined
+          : `protocol_version must be 1.x, got ${task.protocol_version}`;
+  if (problem !== undefined)
+    throw new RuleViolationError("created_fields", `task ${task_id}: ${problem}`);
   if (isRoot) {
     if (task.parent_call_id !== undefined)
-      throw new RuleBroken("parent_call", "a root task answers no call");
-    notes.root = task_id;
-    notes.ids.add(task_id);
+      throw new RuleViolationError("parent_call", "a root task must not have a parent_call_id");
+    state.rootTaskId = task_id;
+    state.ids.add(task_id);
   }
-  const added = newTaskNotes(task_id, parent, task);
-  notes.tasks.set(task_id, added);
+  const trackedTask = createTrackedTask(task_id, parent, task);
+  state.tasks.set(task_id, trackedTask);
   const call = parent?.calls.get(task_id);
-  if (call !== undefined) call.child = added;
-  parent?.children.push(added);
+  if (call !== undefined) call.child = trackedTask;
+  parent?.children.push(trackedTask);
 }
 
-function parentOf(notes: LogNotes, { task_id, task }: EventOf<"task.created">): TaskNotes {
-  const parent = notes.tasks.get(task.parent_task_id ?? "");
+function getParent(state: ValidatorState, { task_id, task }: EventOf<"task.created">): TrackedTask {
+  const parent = state.tasks.get(task.parent_task_id ?? "");
   if (parent === undefined)
-    throw new RuleBroken("created_first", `the parent of ${task_id} does not exist yet`);
+    throw new RuleViolationError("created_first", `the parent of ${task_id} does not exist`);
   if (hasEnded(parent.status))
-    throw new RuleBroken("one_terminal", `the parent of ${task_id} has ended`);
+    throw new RuleViolationError("one_terminal", `the parent of ${task_id} has ended`);
   const call = parent.calls.get(task_id);
   if (call === undefined || task.parent_call_id !== task_id)
-    throw new RuleBroken("parent_call", `task ${task_id} is not named after a call of its parent`);
-  mayRun(parent, call);
+    throw new RuleViolationError(
+      "parent_call",
+      `the id of task ${task_id} is not a call of its parent`,
+    );
+  assertMayRun(parent, call);
   if (call.result?.state !== "open")
-    throw new RuleBroken("parent_call", `the result of ${task_id} is not open`);
+    throw new RuleViolationError("parent_call", `the result of ${task_id} is not open`);
   if (call.result.blocks.length > 0)
-    throw new RuleBroken("child_blocks", `the result of ${task_id} has blocks of its own`);
+    throw new RuleViolationError("child_blocks", `the result of ${task_id} already has blocks`);
   return parent;
 }
 
-const cutShort: readonly TaskStatus[] = ["failed", "canceled", "expired"];
-const after: Record<TaskStatus, readonly TaskStatus[]> = {
-  created: ["queued", "working", ...cutShort],
-  queued: ["queued", "working", "paused", ...cutShort],
-  working: ["paused", "input_required", "completed", ...cutShort],
-  paused: ["queued", "working", "input_required", ...cutShort],
-  input_required: ["working", "paused", "input_required", ...cutShort],
+const failureStatuses: readonly TaskStatus[] = ["failed", "canceled", "expired"];
+const allowedTransitions: Record<TaskStatus, readonly TaskStatus[]> = {
+  created: ["queued", "working", ...failureStatuses],
+  queued: ["queued", "working", "paused", ...failureStatuses],
+  working: ["paused", "input_required", "completed", ...failureStatuses],
+  paused: ["queued", "working", "input_required", ...failureStatuses],
+  input_required: ["working", "paused", "input_required", ...failureStatuses],
   completed: [],
   failed: [],
   canceled: [],
   expired: [],
 };
 
-export function statusChanged(
-  notes: LogNotes,
-  task: TaskNotes,
+export function checkStatusChanged(
+  state: ValidatorState,
+  task: TrackedTask,
   event: EventOf<"task.queued" | "task.working" | "task.paused">,
 ): void {
-  const status = statusAfter(event.type);
-  const takeover = event.type === "task.working" && event.recovered === true;
-  if (!takeover) {
-    mayBecome(task, status);
-    const waiting = task.children.find((child) => child.status === "input_required");
-    if (waiting !== undefined)
-      throw new RuleBroken(
+  const status = statusFromEventType(event.type);
+  const isTakeover = event.type === "task.working" && event.recovered === true;
+  if (!isTakeover) {
+    assertTransition(task, status);
+    const waitingChild = task.children.find((child) => child.status === "input_required");
+    if (waitingChild !== undefined)
+      throw new RuleViolationError(
         "input_required_ancestors",
-        `${task.id} goes on while ${waiting.id} below it waits for a person`,
+        `${task.id} is resumed while its sub-agent ${waitingChild.id} is waiting for a user`,
       );
   }
   if (event.type === "task.working" && event.epoch !== undefined) {
-    if (!takeover || event.epoch <= task.epoch)
-      throw new RuleBroken("status_transition", `epoch ${event.epoch} is no new takeover`);
+    if (!isTakeover || event.epoch <= task.epoch)
+      throw new RuleViolationError(
+        "status_transition",
+        `epoch ${event.epoch} must be greater than ${task.epoch}, and is only allowed if a task is resumed after a crash`,
+      );
     task.epoch = event.epoch;
   }
-  if (takeover) notes.takenOver = true;
+  if (isTakeover) state.wasTakenOver = true;
   task.status = status;
 }
 
-export function inputRequired(
-  notes: LogNotes,
-  task: TaskNotes,
+export function checkInputRequired(
+  state: ValidatorState,
+  task: TrackedTask,
   event: EventOf<"task.input_required">,
 ): void {
-  mayBecome(task, "input_required");
+  assertTransition(task, "input_required");
   if (task.parent !== undefined && task.parent.status !== "input_required")
-    throw new RuleBroken(
+    throw new RuleViolationError(
       "input_required_ancestors",
-      `${task.id} waits for a person, ${task.parent.id} above it does not`,
+      `${task.id} is waiting for a user, but its parent ${task.parent.id} is not`,
     );
   if (event.approval_ids.length === 0)
-    throw new RuleBroken("input_required_approvals", `${task.id} waits for nothing`);
+    throw new RuleViolationError(
+      "input_required_approvals",
+      `${task.id} is waiting for a user, but lists no approvals`,
+    );
   for (const id of event.approval_ids) {
-    const asked = notes.approvals.get(id);
-    if (asked === undefined || !asked.pending || !isWithin(asked.task, task))
-      throw new RuleBroken(
+    const approval = state.approvals.get(id);
+    if (approval === undefined || !approval.isPending || !isSelfOrDescendant(approval.task, task))
+      throw new RuleViolationError(
         "input_required_approvals",
-        `${task.id} waits for ${id}, which is not pending in it or below`,
+        `${task.id} waits for ${id}, which is not pending in it or its sub-agents`,
       );
   }
   task.status = "input_required";
 }
 
-export function isWithin(task: TaskNotes, ancestor: TaskNotes): boolean {
-  for (let at: TaskNotes | undefined = task; at !== undefined; at = at.parent)
-    if (at === ancestor) return true;
+/** True if the task is the ancestor itself or a task below it. */
+export function isSelfOrDescendant(task: TrackedTask, ancestor: TrackedTask): boolean {
+  for (let current: TrackedTask | undefined = task; current !== undefined; current = current.parent)
+    if (current === ancestor) return true;
   return false;
 }
 
-export function ended(
-  notes: LogNotes,
-  task: TaskNotes,
+export function checkTaskEnded(
+  state: ValidatorState,
+  task: TrackedTask,
   event: EventOf<"task.completed" | "task.failed" | "task.canceled" | "task.expired">,
 ): void {
-  const status = statusAfter(event.type);
-  mayBecome(task, status);
-  const child = task.children.find((below) => !hasEnded(below.status));
+  const status = statusFromEventType(event.type);
+  assertTransition(task, status);
+  const child = task.children.find(({ status: childStatus }) => !hasEnded(childStatus));
   if (child !== undefined)
-    throw new RuleBroken("children_end_first", `${task.id} ends before ${child.id} below it`);
+    throw new RuleViolationError(
+      "children_end_first",
+      `${task.id} ends before its sub-agent ${child.id}`,
+    );
   for (const item of task.items)
     if (item.state === "open")
-      throw new RuleBroken("items_closed", `item ${item.id} is open at the end of ${task.id}`);
-  everyCallIsAnswered(task);
+      throw new RuleViolationError(
+        "items_closed",
+        `item ${item.id} is still open at the end of ${task.id}`,
+      );
+  assertAllCallsAnswered(task);
   for (const call of task.calls.values())
-    if (call.execution?.running === true)
-      throw new RuleBroken("executions_closed", `${call.execution.id} runs at the task's end`);
-  for (const [id, asked] of notes.approvals)
-    if (asked.task === task && asked.pending)
-      throw new RuleBroken("approvals_closed", `${id} is pending at the task's end`);
-  if (status === "completed" && !task.roundDone)
-    throw new RuleBroken("rounds", `${task.id} is completed within round ${task.round}`);
-  if (status === "completed" && !notes.takenOver)
-    for (const id of task.unreferenced)
-      throw new RuleBroken("block_ids", `a block has the number ${id}, which no reference has`);
-  neverFalls(task.usage, event.usage);
+    if (call.execution?.isRunning === true)
+      throw new RuleViolationError(
+        "executions_closed",
+        `${call.execution.id} is still running at the end of ${task.id}`,
+      );
+  for (const [id, approval] of state.approvals)
+    if (approval.task === task && approval.isPending)
+      throw new RuleViolationError(
+        "approvals_closed",
+        `${id} is still pending at the end of ${task.id}`,
+      );
+  if (status === "completed" && !task.isRoundDone)
+    throw new RuleViolationError(
+      "rounds",
+      `${task.id} is completed before the end of round ${task.round}`,
+    );
+  if (status === "completed" && !state.wasTakenOver)
+    for (const id of task.unreferencedNumbers)
+      throw new RuleViolationError(
+        "block_ids",
+        `a block has the number ${id}, but there is no such reference`,
+      );
+  assertUsageNotDecreasing(task.usage, event.usage);
   task.usage = event.usage;
   task.status = status;
 }
 
-function mayBecome(task: TaskNotes, status: TaskStatus): void {
-  if (!after[task.status].includes(status))
-    throw new RuleBroken(
+function assertTransition(task: TrackedTask, status: TaskStatus): void {
+  if (!allowedTransitions[task.status].includes(status))
+    throw new RuleViolationError(
       "status_transition",
       `${task.id} cannot be ${status} after ${task.status}`,
     );
 }
 
-function everyCallIsAnswered(task: TaskNotes): void {
+function assertAllCallsAnswered(task: TrackedTask): void {
   for (const call of task.calls.values())
     if (call.state !== "retracted" && call.result?.state !== "closed")
-      throw new RuleBroken("call_has_result", `call ${call.callId} has no result`);
+      throw new RuleViolationError("call_has_result", `call ${call.callId} has no result`);
 }
 
-export function roundStarted(task: TaskNotes, event: EventOf<"task.round.started">): void {
+export function checkRoundStarted(task: TrackedTask, event: EventOf<"task.round.started">): void {
   const { round } = event;
   if (task.status !== "working")
-    throw new RuleBroken("rounds", `round ${round} starts while the task is ${task.status}`);
-  if (task.aborted) throw new RuleBroken("not_approved", "a person has ended this task");
-  if (task.roundDone) {
+    throw new RuleViolationError(
+      "rounds",
+      `round ${round} starts while the task is ${task.status}`,
+    );
+  if (task.isAborted) throw new RuleViolationError("not_approved", "a user aborted this task");
+  if (task.isRoundDone) {
     if (round !== task.round + 1)
-      throw new RuleBroken("rounds", `round ${round} follows round ${task.round}`);
+      throw new RuleViolationError("rounds", `round ${round} follows round ${task.round}`);
   } else {
     if (round !== task.round)
-      throw new RuleBroken("rounds", `round ${round} starts before round ${task.round} is done`);
-    for (let index = task.roundFrom; index < task.items.length; index += 1)
+      throw new RuleViolationError(
+        "rounds",
+        `round ${round} starts before round ${task.round} is done`,
+      );
+    for (let index = task.roundStartIndex; index < task.items.length; index += 1)
       if (task.items[index]?.state !== "retracted")
-        throw new RuleBroken("rounds", `round ${round} starts again, and item ${index} stays`);
+        throw new RuleViolationError(
+          "rounds",
+          `round ${round} starts again, but item ${index} is not retracted`,
+        );
   }
-  everyCallIsAnswered(task);
+  assertAllCallsAnswered(task);
   task.round = round;
-  task.roundDone = false;
-  task.roundFrom = task.items.length;
+  task.isRoundDone = false;
+  task.roundStartIndex = task.items.length;
 }
 
-export function roundProgress(task: TaskNotes, event: EventOf<"task.round.progress">): void {
-  if (task.roundDone || event.round !== task.round)
-    throw new RuleBroken("rounds", `round ${event.round} goes on, and is not under way`);
+export function checkRoundProgress(task: TrackedTask, event: EventOf<"task.round.progress">): void {
+  if (task.isRoundDone || event.round !== task.round)
+    throw new RuleViolationError("rounds", `round ${event.round} is not running`);
 }
 
-export function roundDone(task: TaskNotes, event: EventOf<"task.round.done">): void {
-  if (task.roundDone || event.round !== task.round)
-    throw new RuleBroken("rounds", `round ${event.round} is done, and was not under way`);
-  for (let index = task.roundFrom; index < task.items.length; index += 1) {
+export function checkRoundDone(task: TrackedTask, event: EventOf<"task.round.done">): void {
+  if (task.isRoundDone || event.round !== task.round)
+    throw new RuleViolationError("rounds", `round ${event.round} is not running`);
+  for (let index = task.roundStartIndex; index < task.items.length; index += 1) {
     const item = task.items[index];
     if (item?.state === "open" && item.type !== "tool_result")
-      throw new RuleBroken("rounds", `item ${item.id} is open at the end of its round`);
+      throw new RuleViolationError(
+        "rounds",
+        `item ${item.id} is still open at the end of its round`,
+      );
   }
-  task.roundDone = true;
+  task.isRoundDone = true;
 }
 
-export function compression(
-  task: TaskNotes,
+export function checkCompaction(
+  task: TrackedTask,
   event: EventOf<
     | "task.context_compression.created"
     | "task.context_compression.in_progress"
     | "task.context_compression.completed"
   >,
 ): void {
-  if (event.type !== "task.context_compression.created" && !task.compressing)
-    throw new RuleBroken("compression", `${event.type} without a beginning`);
-  task.compressing = event.type !== "task.context_compression.completed";
+  if (event.type !== "task.context_compression.created" && !task.isCompacting)
+    throw new RuleViolationError("compaction", `${event.type} without a created event`);
+  task.isCompacting = event.type !== "task.context_compression.completed";
 }
 
-export function usageUpdated(task: TaskNotes, event: EventOf<"task.usage.updated">): void {
-  neverFalls(task.usage, event.usage);
+export function checkUsageUpdated(task: TrackedTask, event: EventOf<"task.usage.updated">): void {
+  assertUsageNotDecreasing(task.usage, event.usage);
   if (event.tree_usage !== undefined) {
-    if (task.treeUsage !== undefined) neverFalls(task.treeUsage, event.tree_usage);
+    if (task.treeUsage !== undefined) assertUsageNotDecreasing(task.treeUsage, event.tree_usage);
     task.treeUsage = event.tree_usage;
   }
   task.usage = event.usage;
 }
 
-function neverFalls(before: Usage, now: Usage): void {
-  for (const name of usageAmounts)
-    if ((now[name] ?? 0) < (before[name] ?? 0))
-      throw new RuleBroken("usage_cumulative", `${name} falls to ${now[name] ?? "nothing"}`);
+function assertUsageNotDecreasing(previous: Usage, current: Usage): void {
+  for (const name of usageFields)
+    if ((current[name] ?? 0) < (previous[name] ?? 0))
+      throw new RuleViolationError(
+        "usage_cumulative",
+        `${name} decreases from ${previous[name]} to ${current[name] ?? 0}`,
+      );
 }

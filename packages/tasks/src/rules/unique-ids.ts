@@ -1,10 +1,10 @@
-import type { LogNotes } from "../log-notes.ts";
-import { RuleBroken } from "./rule-broken.ts";
+import type { ValidatorState } from "../validator-state.ts";
+import { RuleViolationError } from "./rule-violation.ts";
 
-/** Notes new ids; refuses all of them if one is not new. */
-export function takeId(notes: LogNotes, ...ids: readonly string[]): void {
-  for (const [at, id] of ids.entries())
-    if (notes.ids.has(id) || ids.indexOf(id) !== at)
-      throw new RuleBroken("unique_ids", `the id ${id} is in use`);
-  for (const id of ids) notes.ids.add(id);
+/** Registers new ids. If one is in use, throws and registers none of them. */
+export function claimIds(state: ValidatorState, ...ids: readonly string[]): void {
+  for (const [index, id] of ids.entries())
+    if (state.ids.has(id) || ids.indexOf(id) !== index)
+      throw new RuleViolationError("unique_ids", `the id ${id} is already in use`);
+  for (const id of ids) state.ids.add(id);
 }

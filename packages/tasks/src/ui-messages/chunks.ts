@@ -2,9 +2,9 @@ import type { Block, OutputItem, RetractedItem, TaskFailure, TaskStatus, Usage }
 import type { JsonObject } from "../json.ts";
 import type { TaskApproval } from "../state.ts";
 
-/* The chunks of the `ai` SDK's UI message stream that a task can become, as version 7 has them. */
+/* The chunks of the UI message stream of the `ai` SDK, version 7, that a task is converted to. */
 
-/** Of the message that a task is. With the last two a client that comes back is given what it has not seen. */
+/** Metadata of the message of a task. With `task_id` and `sequence_number`, a client resumes where it was disconnected. */
 export interface UiMetadata {
   status?: TaskStatus;
   usage?: Usage;
@@ -36,34 +36,34 @@ export type UiInputPart =
   | { type: "text"; text: string }
   | { type: "file"; mediaType: string; url: string; filename?: string };
 
-interface OfCall {
+interface ToolCallFields {
   toolCallId: string;
 }
-/** Run on the server: a client's `onToolCall` is not asked to run it. */
-interface OfInput extends OfCall {
+/** The tool runs on the server, so `onToolCall` of the client is not called. */
+interface ToolInputFields extends ToolCallFields {
   toolName: string;
   dynamic: true;
   providerExecuted: true;
   toolMetadata?: JsonObject;
 }
-type Provider = { deltawire: JsonObject };
+type ProviderMetadata = { deltawire: JsonObject };
 
-/** What a task's stream has and a UI message has not. */
+/** Data parts, for content that no standard part of a UI message can represent. */
 export type UiData =
-  /** A sub-agent's task. */
+  /** The task of a sub-agent. */
   | { type: "data-subtask"; id: string; data: UiSubtask }
-  /** One of its items, when it is closed and when it changes afterwards. */
+  /** An item of a sub-agent, sent when it is closed and when it changes afterwards. */
   | {
       type: "data-subtask-item";
       id: string;
       data: { task_id: string; output_index: number; item: OutputItem | RetractedItem };
     }
-  /** A question that belongs to no call; it is answered at `/api/approvals/:id`. */
+  /** An approval without a call, to be resolved with `POST /api/approvals/:id`. */
   | { type: "data-approval"; id: string; data: TaskApproval }
   | { type: "data-block"; id: string; data: Block }
-  /** Something of an earlier step, which cannot be taken out of a message any more. */
+  /** A retracted item of an earlier step, which can no longer be removed from the message. */
   | { type: "data-retracted"; id: string; data: { item_id: string; reason: string } }
-  // For `onData` alone; the message does not keep them.
+  // Only for `onData`: transient parts are not added to the message.
   | {
       type: "data-subtask-delta";
       transient: true;
@@ -96,7 +96,7 @@ export type UiChunk =
   | { type: "error"; errorText: string }
   | { type: "start-step" }
   | { type: "finish-step" }
-  /** Takes all parts of the current step out of the message. */
+  /** Removes all parts of the current step from the message. */
   | { type: "reset-step" }
   | { type: "text-start"; id: string }
   | { type: "text-delta"; id: string; delta: string }
@@ -104,34 +104,34 @@ export type UiChunk =
   | { type: "reasoning-start"; id: string }
   | { type: "reasoning-delta"; id: string; delta: string }
   | { type: "reasoning-end"; id: string }
-  | ({ type: "tool-input-start" } & OfInput)
-  | ({ type: "tool-input-delta"; inputTextDelta: string } & OfCall)
-  | ({ type: "tool-input-available"; input: unknown } & OfInput)
-  | ({ type: "tool-input-error"; input: unknown; errorText: string } & OfInput)
+  | ({ type: "tool-input-start" } & ToolInputFields)
+  | ({ type: "tool-input-delta"; inputTextDelta: string } & ToolCallFields)
+  | ({ type: "tool-input-available"; input: unknown } & ToolInputFields)
+  | ({ type: "tool-input-error"; input: unknown; errorText: string } & ToolInputFields)
   | ({
       type: "tool-approval-request";
       approvalId: string;
       approvalDescriptor: TaskApproval;
       reason?: string;
-    } & OfCall)
+    } & ToolCallFields)
   | { type: "tool-approval-response"; approvalId: string; approved: boolean; reason?: string }
-  /** `preliminary`: what a running tool has streamed so far. */
-  | ({ type: "tool-output-available"; output: Block[]; preliminary?: true } & OfCall)
-  | ({ type: "tool-output-error"; errorText: string } & OfCall)
-  | ({ type: "tool-output-denied" } & OfCall)
+  /** `preliminary`: the output of a running tool so far. */
+  | ({ type: "tool-output-available"; output: Block[]; preliminary?: true } & ToolCallFields)
+  | ({ type: "tool-output-error"; errorText: string } & ToolCallFields)
+  | ({ type: "tool-output-denied" } & ToolCallFields)
   | {
       type: "source-url";
       sourceId: string;
       url: string;
       title?: string;
-      providerMetadata: Provider;
+      providerMetadata: ProviderMetadata;
     }
   | {
       type: "source-document";
       sourceId: string;
       mediaType: string;
       title: string;
-      providerMetadata: Provider;
+      providerMetadata: ProviderMetadata;
     }
   | { type: "file"; url: string; mediaType: string }
   | { type: "steering-message"; id: string; parts: UiInputPart[] }

@@ -1,39 +1,40 @@
-import { changedArguments } from "../arguments-hash.ts";
+import { getChangedArguments } from "../arguments-hash.ts";
 import type { Block, ExpandedArguments, ToolCallItem, ToolResultItem } from "../items.ts";
 import type { TaskApproval, TaskTree } from "../state.ts";
-import { inputOf, requestOf, whole } from "./calls.ts";
-import { outputChunk } from "./parts.ts";
-import { unseen } from "./texts.ts";
-import type { ToldMessage } from "./told-message.ts";
+import { toToolInputFields, toApprovalRequestChunk, toToolInputChunk } from "./tool-chunks.ts";
+import { toOutputChunk } from "./ui-parts.ts";
+import { sliceUnsent } from "./text-parts.ts";
+import type { UiMessageWriter } from "./ui-message-writer.ts";
 
-const smallestGrowth = 20;
+/** The output of a running tool is sent again only after it has grown by at least this much. In characters. */
+const minGrowth = 20;
 
-/** Calls, what a person is asked about them, and their results. */
+/** Tool calls, their approvals and their results. */
 export class ToolParts {
-  readonly #message: ToldMessage;
-  /** Calls whose arguments are being written, by item. */
-  readonly #inputs = new Map<string, { callId: string; sent: number }>();
+  readonly #writer: UiMessageWriter;
+  /** Calls whose arguments are not complete yet, by item id. */
+  readonly #inputs = new Map<string, { callId: string; sentLength: number }>();
   /** Calls of sub-agents that have a tool part. */
-  readonly #shown = new Set<string>();
-  readonly #refused = new Set<string>();
-  /** Of results that are streamed, by item: how much there is, and how much of it was sent. */
-  readonly #streamed = new Map<string, { sent: number; size: number }>();
+  readonly #shownCallIds = new Set<string>();
+  readonly #deniedCallIds = new Set<string>();
+  /** Size of streamed results, and how much of it was sent, by item id. */
+  readonly #streamedResults = new Map<string, { sentLength: number; size: number }>();
 
-  constructor(message: ToldMessage) {
-    this.#message = message;
+  constructor(writer: UiMessageWriter) {
+    this.#writer = writer;
   }
 
   open(call: ToolCallItem): void {
-    this.#inputs.set(call.id, { callId: call.call_id, sent: 0 });
-    this.#message.put({ type: "tool-input-start", ...inputOf(call) }, call.id);
+    this.#inputs.set(call.id, { callId: call.call_id, sentLength: 0 });
+    this.#writer.write({ type: "tool-input-start", ...toToolInputFields(call) }, call.id);
   }
 
-  grow(event: { item_id: string; delta: string; offset?: number }): void {
+  appendInput(event: { item_id: string; delta: string; offset?: number }): void {
     const input = this.#inputs.get(event.item_id);
     if (input === undefined) return;
-    const delta = unseen(input.sent, event);
-    input.sent += delta.length;
-    this.#message.put(
+    const delta = sliceUnsent(input.sentLength, event);
+    input.sentLength += delta.length;
+    this.#writer.write(
       { type: "tool-input-delta", toolCallId: input.callId, inputTextDelta: delta },
       event.item_id,
     );
@@ -41,27 +42,28 @@ export class ToolParts {
 
   close(call: ToolCallItem): void {
     this.#inputs.delete(call.id);
-    this.#message.put(whole(call), call.id);
+    this.#writer.write(toToolInputChunk(call), call.id);
   }
 
-  /** Those of an item that was taken back. */
-  drop(item: string): void {
-    this.#inputs.delete(item);
+  /** Drops a retracted item. */
+  drop(itemId: string): void {
+    this.#inputs.delete(itemId);
   }
 
   /**
-   * Shows what a running tool has streamed. Every such chunk has all of it, so it is sent only when it has grown by a good
-   * part: all chunks together are then not much larger than the last one.
+   * Sends the output of a running tool after it has grown by `growth` characters. Every such chunk contains the complete output so far,
+   * so the next one is sent only when the output has grown by a quarter. This limits the total size of all chunks to a small
+   * multiple of the last one.
    */
-  growResult(result: ToolResultItem, by: number): void {
+  streamResult(result: ToolResultItem, growth: number): void {
     const { call_id, id, block_list } = result;
-    const { sent, size } = this.#streamed.get(id) ?? { sent: 0, size: 0 };
-    const now = size + by;
-    const isShown = now - sent >= Math.max(smallestGrowth, sent / 4);
-    this.#streamed.set(id, { sent: isShown ? now : sent, size: now });
-    if (!isShown || result.status !== "in_progress") return;
+    const { sentLength, size } = this.#streamedResults.get(id) ?? { sentLength: 0, size: 0 };
+    const newSize = size + growth;
+    const isDue = newSize - sentLength >= Math.max(minGrowth, sentLength / 4);
+    this.#streamedResults.set(id, { sentLength: isDue ? newSize : sentLength, size: newSize });
+    if (!isDue || result.status !== "in_progress") return;
     const output = block_list as Block[];
-    this.#message.say({
+    this.#writer.emit({
       type: "tool-output-available",
       toolCallId: call_id,
       output,
@@ -70,44 +72,48 @@ export class ToolParts {
   }
 
   closeResult(result: ToolResultItem, { tasks, root_task_id }: TaskTree): void {
-    const own = tasks[root_task_id]?.output.some(
+    const isRootCall = tasks[root_task_id]?.output.some(
       (item) => item.type === "tool_call" && item.call_id === result.call_id,
     );
-    this.#streamed.delete(result.id);
-    if (own !== true && !this.#shown.has(result.call_id)) return;
-    const refused = this.#refused.has(result.call_id);
-    this.#message.put(outputChunk(result, tasks[result.call_id], refused), result.id);
+    this.#streamedResults.delete(result.id);
+    if (isRootCall !== true && !this.#shownCallIds.has(result.call_id)) return;
+    const isDenied = this.#deniedCallIds.has(result.call_id);
+    this.#writer.write(toOutputChunk(result, tasks[result.call_id], isDenied), result.id);
   }
 
-  ask(approvalId: string, tree: TaskTree): void {
-    const asked = askedOf(approvalId, tree);
-    if (asked === undefined) return;
-    const { approval } = asked;
-    if (asked.call === undefined) return this.#putAlone(approval);
-    const call = withExpansion(asked.call, approval.expanded_arguments);
-    if (approval.task_id !== tree.root_task_id && !this.#shown.has(call.call_id)) {
-      this.#shown.add(call.call_id);
-      this.#message.put({ ...whole(call), toolMetadata: { task_id: approval.task_id } }, call.id);
-    } else if (call !== asked.call) this.#message.put(whole(call), call.id);
-    this.#message.put(requestOf(call, approval), call.id);
+  requestApproval(approvalId: string, tree: TaskTree): void {
+    const match = findApproval(approvalId, tree);
+    if (match === undefined) return;
+    const { approval } = match;
+    if (match.call === undefined) return this.#writeApproval(approval);
+    const call = withExpandedArguments(match.call, approval.expanded_arguments);
+    if (approval.task_id !== tree.root_task_id && !this.#shownCallIds.has(call.call_id)) {
+      this.#shownCallIds.add(call.call_id);
+      this.#writer.write(
+        { ...toToolInputChunk(call), toolMetadata: { task_id: approval.task_id } },
+        call.id,
+      );
+    } else if (call !== match.call) this.#writer.write(toToolInputChunk(call), call.id);
+    this.#writer.write(toApprovalRequestChunk(call, approval), call.id);
   }
 
-  answer(approvalId: string, tree: TaskTree): void {
-    const asked = askedOf(approvalId, tree);
-    if (asked === undefined) return;
-    const { approval, call } = asked;
-    if (call === undefined) return this.#putAlone(approval);
+  resolveApproval(approvalId: string, tree: TaskTree): void {
+    const match = findApproval(approvalId, tree);
+    if (match === undefined) return;
+    const { approval, call } = match;
+    if (call === undefined) return this.#writeApproval(approval);
     const { decision, reason = approval.status === "expired" ? "expired" : undefined } =
       approval.resolution ?? {};
-    // A redacted result is told, though not as it was.
+    // A redacted call has a result too, although it is replaced.
     const approved = decision === "approve" || decision === "redact";
-    if (approved) this.#refused.delete(call.call_id);
-    else this.#refused.add(call.call_id);
-    const changed = approval.resolution && changedArguments(approval.resolution);
-    if (changed !== undefined) this.#message.put(whole({ ...call, arguments: changed }), call.id);
-    // Asked once more without the blocks that were held: what was refused stays in no message.
-    if (decision !== "approve") this.#message.put(requestOf(call, approval), call.id);
-    this.#message.put(
+    if (approved) this.#deniedCallIds.delete(call.call_id);
+    else this.#deniedCallIds.add(call.call_id);
+    const editedArguments = approval.resolution && getChangedArguments(approval.resolution);
+    if (editedArguments !== undefined)
+      this.#writer.write(toToolInputChunk({ ...call, arguments: editedArguments }), call.id);
+    // Sent again without the blocks held for approval: rejected content must not stay in the message.
+    if (decision !== "approve") this.#writer.write(toApprovalRequestChunk(call, approval), call.id);
+    this.#writer.write(
       {
         type: "tool-approval-response",
         approvalId,
@@ -118,20 +124,23 @@ export class ToolParts {
     );
   }
 
-  /** A question that is about no call. */
-  #putAlone(approval: TaskApproval): void {
-    this.#message.put({ type: "data-approval", id: approval.approval_id, data: approval });
+  /** Writes an approval that has no call. */
+  #writeApproval(approval: TaskApproval): void {
+    this.#writer.write({ type: "data-approval", id: approval.approval_id, data: approval });
   }
 }
 
-/** The call as it runs. An expansion that is a blob is in the approval, and the call names its variables. */
-function withExpansion(call: ToolCallItem, expanded: ExpandedArguments | undefined): ToolCallItem {
-  return expanded !== undefined && "text" in expanded
-    ? { ...call, arguments: expanded.text }
+/** Returns the call with its expanded arguments, unless the expansion is stored as a blob. */
+function withExpandedArguments(
+  call: ToolCallItem,
+  expandedArguments: ExpandedArguments | undefined,
+): ToolCallItem {
+  return expandedArguments !== undefined && "text" in expandedArguments
+    ? { ...call, arguments: expandedArguments.text }
     : call;
 }
 
-function askedOf(
+function findApproval(
   approvalId: string,
   { approvals, tasks }: TaskTree,
 ): { approval: TaskApproval; call: ToolCallItem | undefined } | undefined {

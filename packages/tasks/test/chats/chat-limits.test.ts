@@ -1,111 +1,115 @@
 import { expect, test } from "vitest";
-import { slowdown } from "../../../../test/work-time.ts";
+import { measureSlowdown } from "../../../../test/cpu-time.ts";
 import {
   applyEdit,
   importChats,
   maxMessageCharacters,
   maxMessages,
 } from "../../src/chats/index.ts";
-import type { AnswerNode, Chat, ChatNode, EditWorld } from "../../src/chats/index.ts";
-import { newChat } from "../../src/chats/new-chat.ts";
-import { newAnswerNode, newUserNode } from "../../src/chats/new-node.ts";
-import { answerChain } from "../../src/chats/path.ts";
-import { chatFaults } from "../../src/chats/validate-chat.ts";
+import type { AnswerNode, Chat, ChatNode, EditEnvironment } from "../../src/chats/index.ts";
+import { createChat } from "../../src/chats/create-chat.ts";
+import { createAnswerNode, createUserNode } from "../../src/chats/create-node.ts";
+import { getAnswerChain } from "../../src/chats/chat-path.ts";
+import { findChatFaults } from "../../src/chats/validate-chat.ts";
 
-let last = 0;
-const world: EditWorld = {
-  newId: (prefix) => `${prefix}_${(last += 1)}`,
+let lastId = 0;
+const environment: EditEnvironment = {
+  newId: (prefix) => `${prefix}_${(lastId += 1)}`,
   now: () => "2026-01-31T12:00:00.000Z",
 };
 
-/** One message under the other. */
-function chatOf(count: number): { chat: Chat; end: string } {
+/** Creates a chat with this number of messages on one path. `end`: id of the last one. */
+function createLongChat(count: number): { chat: Chat; end: string } {
   const nodes: ChatNode[] = [];
   const chosen: Record<string, string> = {};
   for (let nth = 0; nth < count; nth += 1) {
     const above = nodes.at(-1);
-    const node = newUserNode(above?.node_id ?? null, { text: `message ${nth}` }, world);
+    const node = createUserNode(above?.node_id ?? null, { text: `message ${nth}` }, environment);
     if (above !== undefined) nodes[nth - 1] = { ...above, children: [node.node_id] };
     chosen[above?.node_id ?? ""] = node.node_id;
     nodes.push(node);
   }
   const byId = Object.fromEntries(nodes.map((node) => [node.node_id, node]));
   const roots = nodes.slice(0, 1).map(({ node_id }) => node_id);
-  const chat = { ...newChat({}, world), nodes: byId, roots, chosen };
+  const chat = { ...createChat({}, environment), nodes: byId, roots, chosen };
   return { chat, end: nodes.at(-1)?.node_id ?? "" };
 }
 
-test("a full chat takes no more messages, versions or separators, but can be changed", () => {
-  const { chat, end } = chatOf(maxMessages);
-  expect(chatFaults(chat)).toEqual([]);
+test("a chat with the maximum number of messages accepts no more messages, versions or separators, but other edits", () => {
+  const { chat, end } = createLongChat(maxMessages);
+  expect(findChatFaults(chat)).toEqual([]);
   const message = { text: "one more" };
   for (const edit of [
     { type: "add_message", parent: end, message },
     { type: "add_message_version", node_id: end, message },
     { type: "add_separator", after: end },
   ] as const)
-    expect(applyEdit(chat, edit, world)).toEqual({
+    expect(applyEdit(chat, edit, environment)).toEqual({
       ok: false,
-      code: "bad_value",
+      code: "invalid_value",
       reason:
-        "a chat can have at most 10000 messages, all versions counted: continue in a new chat, or delete some",
+        "a chat can have at most 10000 messages including all versions; start a new chat or delete some messages",
     });
-  expect(applyEdit(chat, { type: "rename", title: "full" }, world).ok).toBe(true);
-  expect(applyEdit(chat, { type: "pin", node_id: end, value: true }, world).ok).toBe(true);
-  const emptied = applyEdit(chat, { type: "delete_node", node_id: end, children: "delete" }, world);
-  const added = emptied.ok
-    ? applyEdit(emptied.chat, { type: "add_message", parent: null, message }, world)
-    : emptied;
+  expect(applyEdit(chat, { type: "rename", title: "full" }, environment).ok).toBe(true);
+  expect(applyEdit(chat, { type: "pin", node_id: end, value: true }, environment).ok).toBe(true);
+  const deletion = applyEdit(
+    chat,
+    { type: "delete_node", node_id: end, children: "delete" },
+    environment,
+  );
+  const added = deletion.ok
+    ? applyEdit(deletion.chat, { type: "add_message", parent: null, message }, environment)
+    : deletion;
   expect(added.ok).toBe(true);
-  // A deletion is undone whatever came meanwhile.
-  const removal = emptied.ok ? emptied.removal : undefined;
+  // A deletion can always be undone, even above the limit.
+  const removal = deletion.ok ? deletion.removal : undefined;
   const restored =
     added.ok && removal !== undefined
-      ? applyEdit(added.chat, { type: "restore", removal }, world)
+      ? applyEdit(added.chat, { type: "restore", removal }, environment)
       : added;
   expect(restored.ok).toBe(true);
 });
 
-test("a message has at most a million characters", () => {
-  const { chat } = chatOf(1);
+test("a message with more than a million characters is rejected", () => {
+  const { chat } = createLongChat(1);
   const add = (text: string) =>
-    applyEdit(chat, { type: "add_message", parent: null, message: { text } }, world);
+    applyEdit(chat, { type: "add_message", parent: null, message: { text } }, environment);
   expect(add("x".repeat(maxMessageCharacters)).ok).toBe(true);
   expect(add("x".repeat(maxMessageCharacters + 1))).toMatchObject({
     ok: false,
-    code: "bad_value",
+    code: "invalid_value",
     reason: expect.stringContaining("must have at most 1000000 characters") as string,
   });
 });
 
-test("a file with a chat over a limit is not imported, and the message says why", () => {
-  const importWorld = { ...world, blobHash: () => "" };
+test("a file with a chat above a limit is rejected with the reason", () => {
+  const importEnvironment = { ...environment, hashBlob: () => "" };
   const messages = (count: number, content = "words") =>
     Array.from({ length: count }, () => ({ role: "user", content }));
-  const problems = (value: unknown) => {
-    const read = importChats(value, importWorld);
-    return read.ok ? [] : read.problems;
+  const listProblems = (value: unknown) => {
+    const imported = importChats(value, importEnvironment);
+    return imported.ok ? [] : imported.problems;
   };
-  expect(problems(messages(maxMessages))).toEqual([]);
-  const divide = "a chat can have at most 10000, so divide it into several";
-  expect(problems(messages(maxMessages + 1))).toEqual([
-    `chats[0]: has ${maxMessages + 1} messages; ${divide}`,
+  expect(listProblems(messages(maxMessages))).toEqual([]);
+  const advice = "a chat can have at most 10000; split it into several chats";
+  expect(listProblems(messages(maxMessages + 1))).toEqual([
+    `chats[0]: has ${maxMessages + 1} messages, but ${advice}`,
   ]);
-  expect(problems({ messages: messages(maxMessages * 10 + 1) })).toEqual([
-    `messages: has ${maxMessages * 10 + 1} messages; ${divide}`,
+  expect(listProblems({ messages: messages(maxMessages * 10 + 1) })).toEqual([
+    `messages: has ${maxMessages * 10 + 1} messages, but ${advice}`,
   ]);
-  expect(problems(messages(1, "x".repeat(maxMessageCharacters + 1)))[0]).toContain(
+  expect(listProblems(messages(1, "x".repeat(maxMessageCharacters + 1)))[0]).toContain(
     "a message can have at most 1000000",
   );
-  const { chat } = chatOf(maxMessages + 1);
+  const { chat } = createLongChat(maxMessages + 1);
   const file = { format: "deltawire.chat", version: 1, chats: [{ chat, replays: {} }], blobs: {} };
-  expect(problems(file)).toEqual([`chats[0]: has ${maxMessages + 1} messages; ${divide}`]);
+  expect(listProblems(file)).toEqual([`chats[0]: has ${maxMessages + 1} messages, but ${advice}`]);
 });
 
-test("an answer that goes on many times takes time that grows with their number only", () => {
-  const continued = (count: number): AnswerNode => {
+test("an answer with many continuations is read and checked in linear time", () => {
+  const createContinuedAnswer = (count: number): AnswerNode => {
     const answer = { by: "user", status: "completed", output: [], references: [], notices: [] };
-    const first = newAnswerNode("none", { ...answer, model_type: "chat" } as never, world);
+    const first = createAnswerNode("none", { ...answer, model_type: "chat" } as never, environment);
     const versions = Array.from({ length: count }, (_, nth) => ({
       ...first.versions[0],
       version_id: `v${nth}`,
@@ -113,18 +117,18 @@ test("an answer that goes on many times takes time that grows with their number 
     }));
     return { ...first, versions, version: `v${count - 1}` } as AnswerNode;
   };
-  const [eighth, whole] = [continued(1000), continued(8000)];
-  expect(answerChain(whole, "v7999").map(({ version_id }) => version_id)).toEqual(
+  const [small, large] = [createContinuedAnswer(1000), createContinuedAnswer(8000)];
+  expect(getAnswerChain(large, "v7999").map(({ version_id }) => version_id)).toEqual(
     Array.from({ length: 8000 }, (_, nth) => `v${nth}`),
   );
   const check = (node: AnswerNode) => () =>
-    chatFaults({ ...chatOf(0).chat, nodes: { [node.node_id]: node } });
-  expect(check(whole)().filter((fault) => fault.includes("goes on from"))).toEqual([]);
-  expect(slowdown(check(eighth), check(whole))).toBeLessThan(4);
+    findChatFaults({ ...createLongChat(0).chat, nodes: { [node.node_id]: node } });
+  expect(check(large)().filter((fault) => fault.includes("continues"))).toEqual([]);
+  expect(measureSlowdown(check(small), check(large))).toBeLessThan(4);
   expect(
-    slowdown(
-      () => answerChain(eighth, "v999"),
-      () => answerChain(whole, "v7999"),
+    measureSlowdown(
+      () => getAnswerChain(small, "v999"),
+      () => getAnswerChain(large, "v7999"),
     ),
   ).toBeLessThan(4);
 });

@@ -1,29 +1,29 @@
 import { readFileSync } from "node:fs";
-import { taskView } from "@deltawire/tasks";
+import { buildTaskView } from "@deltawire/tasks";
 import {
-  answerTree,
-  callRecords,
-  chainStats,
-  chainWarnings,
+  toAnswerTree,
+  buildCallRecords,
+  computeChainStats,
+  mergeWarnings,
   chatsFromJson,
   upgradeNode,
   upgradeRemoval,
-  wordsOf,
+  getVersionText,
   type AnswerNode,
   type AnswerVersion,
   type CallRecord,
   type ChainStats,
 } from "@deltawire/tasks/chats";
 import { expect, test } from "vitest";
-import { sampleWorld } from "./in-out/sample-chat.ts";
-import { WrittenChat } from "./written-chat.ts";
+import { createSampleEnvironment } from "./import-export/sample-chat.ts";
+import { ChatBuilder } from "./chat-builder.ts";
 
-/** Answers of the demo that a release has stored which kept a record of calls beside the items. */
-const earlier = JSON.parse(
+/** Answers of the demo that were stored by a release with a separate record of calls. */
+const legacyAnswers = JSON.parse(
   readFileSync(new URL("earlier-answers.json", import.meta.url), "utf8"),
-) as Record<"weather" | "approved" | "denied" | "cites" | "fails" | "steered", EarlierAnswer>;
+) as Record<"weather" | "approved" | "denied" | "cites" | "fails" | "steered", LegacyAnswer>;
 
-interface EarlierAnswer extends AnswerVersion {
+interface LegacyAnswer extends AnswerVersion {
   readonly chain: {
     readonly calls: readonly CallRecord[];
     readonly stats: ChainStats;
@@ -31,27 +31,30 @@ interface EarlierAnswer extends AnswerVersion {
   };
 }
 
-test.each(Object.entries(earlier))("an earlier answer has all it had: %s", (_name, version) => {
-  const { chain } = version;
-  const upgraded = upgrade(version);
-  expect(upgraded).not.toHaveProperty("chain");
-  const tree = answerTree(upgraded);
-  const counted = chain.calls.map(({ round: _round, ...call }) => call);
-  expect(callRecords(tree).map(({ round: _round, ...call }) => call)).toEqual(counted);
-  expect(chainStats(tree)).toEqual(chain.stats);
-  expect(chainWarnings(tree)).toEqual(chain.warnings ?? []);
-  expect(taskView(tree).output).toEqual(version.output);
-  expect(taskView(tree).references).toEqual(version.references);
-  expect(wordsOf(upgraded)).toBe(wordsOf(version));
-  expect(tree.tasks[tree.root_task_id]).toMatchObject({
-    status: "completed",
-    usage: version.usage,
-    tree_usage: version.tree_usage,
-    inputs: version.inputs ?? [],
-  });
-});
+test.each(Object.entries(legacyAnswers))(
+  "the upgrade of an answer keeps its calls, output, references, warnings and usage: %s",
+  (_name, version) => {
+    const { chain } = version;
+    const upgraded = upgradeVersion(version);
+    expect(upgraded).not.toHaveProperty("chain");
+    const tree = toAnswerTree(upgraded);
+    const records = chain.calls.map(({ round: _round, ...call }) => call);
+    expect(buildCallRecords(tree).map(({ round: _round, ...call }) => call)).toEqual(records);
+    expect(computeChainStats(tree)).toEqual(chain.stats);
+    expect(mergeWarnings(tree)).toEqual(chain.warnings ?? []);
+    expect(buildTaskView(tree).output).toEqual(version.output);
+    expect(buildTaskView(tree).references).toEqual(version.references);
+    expect(getVersionText(upgraded)).toBe(getVersionText(version));
+    expect(tree.tasks[tree.root_task_id]).toMatchObject({
+      status: "completed",
+      usage: version.usage,
+      tree_usage: version.tree_usage,
+      inputs: version.inputs ?? [],
+    });
+  },
+);
 
-test("an earlier answer may have more calls than a function can have arguments", () => {
+test("an answer with 150,000 calls is upgraded without a stack overflow", () => {
   const output = Array.from({ length: 150_000 }, (_, at) => ({
     type: "tool_call" as const,
     id: `fc_${at}`,
@@ -59,11 +62,11 @@ test("an earlier answer may have more calls than a function can have arguments",
     name: "search",
     arguments: "{}",
   }));
-  expect(upgrade({ ...earlier.weather, output }).output).toHaveLength(150_000);
+  expect(upgradeVersion({ ...legacyAnswers.weather, output }).output).toHaveLength(150_000);
 });
 
-test("sub-agents of an earlier answer are tasks below it, each with its name, usage and failure", () => {
-  const children = Object.values(upgrade(earlier.fails).child_tasks ?? {});
+test("the upgrade turns sub-agents into child tasks with their name, usage and error", () => {
+  const children = Object.values(upgradeVersion(legacyAnswers.fails).child_tasks ?? {});
   const [editor, stranger] = children.toSorted((one, other) => one.info.depth - other.info.depth);
   expect(editor?.info).toMatchObject({ agent: "editor", depth: 1 });
   expect(stranger?.info).toMatchObject({
@@ -76,62 +79,92 @@ test("sub-agents of an earlier answer are tasks below it, each with its name, us
   expect(stranger).toMatchObject({ status: "failed", error: { code: "upstream_redirect" } });
 });
 
-test("before references of sub-agents were stored, what their results number can be cited", () => {
-  const { child_references: references = [], ...before } = earlier.cites;
-  const [found, ...others] = upgrade(before).child_references ?? [];
-  const places = [found, ...others].map((one) => [one?.task_id, one?.item_id, one?.reference_id]);
-  const stored = references.filter(({ source }) => source === undefined);
-  expect(places).toEqual(stored.map((one) => [one.task_id, one.item_id, one.reference_id]));
+test("the upgrade infers missing references of sub-agents from the numbers of their blocks", () => {
+  const { child_references: references = [], ...withoutReferences } = legacyAnswers.cites;
+  const inferredReferences = upgradeVersion(withoutReferences).child_references ?? [];
+  const positions = inferredReferences.map((one) => [one.task_id, one.item_id, one.reference_id]);
+  const expectedReferences = references.filter(({ source }) => source === undefined);
+  expect(positions).toEqual(
+    expectedReferences.map((one) => [one.task_id, one.item_id, one.reference_id]),
+  );
 });
 
-test("what is of today's shape stays the same object, also what was upgraded", () => {
-  const upgraded = nodeOf(upgrade(earlier.cites));
+test("the upgrade returns a node in the current format as the same object", () => {
+  const upgraded = toAnswerNode(upgradeVersion(legacyAnswers.cites));
   expect(upgradeNode(upgraded)).toBe(upgraded);
-  const written = nodeOf({ ...earlier.weather, output: [], chain: undefined } as AnswerVersion);
-  expect(upgradeNode(written)).toBe(written);
+  const emptyAnswer = toAnswerNode({
+    ...legacyAnswers.weather,
+    output: [],
+    chain: undefined,
+  } as AnswerVersion);
+  expect(upgradeNode(emptyAnswer)).toBe(emptyAnswer);
 });
 
-test("what was deleted comes back in today's shape", () => {
-  const removed = { removal_id: "r", removed_at: "2026-01-01T00:00:00.000Z" };
-  const version = earlier.cites;
+test("a removal is upgraded to the current format, with type instead of what", () => {
+  const removalIds = { removal_id: "r", removed_at: "2026-01-01T00:00:00.000Z" };
+  const version = legacyAnswers.cites;
+  const removedVersion = upgradeRemoval({
+    ...removalIds,
+    what: "version",
+    node_id: "n",
+    index: 0,
+    version,
+  });
+  expect(removedVersion).toEqual({
+    ...removalIds,
+    type: "version",
+    node_id: "n",
+    index: 0,
+    version: upgradeVersion(version),
+  });
+  expect(upgradeRemoval(removedVersion)).toEqual(removedVersion);
+  const removalFields = { chosen: {}, bookmarks: [], index: 0, kept_children: [] };
   expect(
-    upgradeRemoval({ ...removed, what: "version", node_id: "n", index: 0, version }),
-  ).toMatchObject({ version: upgrade(version) });
-  const place = { chosen: {}, bookmarks: [], index: 0, kept_children: [] };
-  expect(
-    upgradeRemoval({ ...removed, what: "nodes", nodes: [nodeOf(version)], ...place }),
-  ).toMatchObject({ nodes: [nodeOf(upgrade(version))] });
+    upgradeRemoval({
+      ...removalIds,
+      what: "nodes",
+      nodes: [toAnswerNode(version)],
+      ...removalFields,
+    }),
+  ).toEqual({
+    ...removalIds,
+    type: "nodes",
+    nodes: [toAnswerNode(upgradeVersion(version))],
+    ...removalFields,
+  });
 });
 
-test("a file that an earlier release has exported is imported in today's shape", () => {
-  const written = new WrittenChat({}, sampleWorld());
-  const { version_id: _id, created_at: _at, continues: _from, ...answer } = earlier.cites;
-  const node = written.answer(written.user(null), "", answer);
+test("a file of an earlier release is upgraded when it is imported", () => {
+  const builder = new ChatBuilder({}, createSampleEnvironment());
+  const { version_id: _id, created_at: _at, continues: _from, ...answer } = legacyAnswers.cites;
+  const node = builder.addAnswer(builder.addMessage(null), "", answer);
   const file = {
     format: "deltawire.chat",
     version: 1,
     exported_at: "2026-03-02T00:00:00.000Z",
-    chats: [{ chat: written.chat, replays: {} }],
+    chats: [{ chat: builder.chat, replays: {} }],
     blobs: {},
   };
-  const imported = chatsFromJson(file, sampleWorld("new"));
+  const imported = chatsFromJson(file, createSampleEnvironment("new"));
   expect(imported).toMatchObject({ ok: true });
-  const found = imported.ok ? imported.chats[0]?.chat.nodes[node] : undefined;
-  const { version_id: _own, created_at: _time, ...upgraded } = upgrade(earlier.cites);
-  expect(found).toMatchObject({ versions: [{ child_references: upgraded.child_references }] });
-  const [version] = found?.kind === "answer" ? found.versions : [];
+  const importedNode = imported.ok ? imported.chats[0]?.chat.nodes[node] : undefined;
+  const { version_id: _own, created_at: _time, ...upgraded } = upgradeVersion(legacyAnswers.cites);
+  expect(importedNode).toMatchObject({
+    versions: [{ child_references: upgraded.child_references }],
+  });
+  const [version] = importedNode?.kind === "answer" ? importedNode.versions : [];
   expect(Object.keys(version?.child_tasks ?? {})).toEqual(Object.keys(upgraded.child_tasks ?? {}));
   expect(version).not.toHaveProperty("chain");
 });
 
-function upgrade(version: AnswerVersion): AnswerVersion {
-  const node = upgradeNode(nodeOf(version));
+function upgradeVersion(version: AnswerVersion): AnswerVersion {
+  const node = upgradeNode(toAnswerNode(version));
   const [upgraded] = node.kind === "answer" ? node.versions : [];
-  if (upgraded === undefined) throw new TypeError("the node has one version");
+  if (upgraded === undefined) throw new TypeError("the upgraded node has no version");
   return upgraded;
 }
 
-function nodeOf(version: AnswerVersion): AnswerNode {
+function toAnswerNode(version: AnswerVersion): AnswerNode {
   return {
     kind: "answer",
     node_id: "node_1",

@@ -1,158 +1,179 @@
-import { chatFaults, type Chat, type ChatNode } from "@deltawire/tasks/chats";
+import { findChatFaults, type Chat, type ChatNode } from "@deltawire/tasks/chats";
 import { expect, test } from "vitest";
-import { answerOf, slot, WrittenChat } from "./written-chat.ts";
+import { buildAnswer, runningAnswer, ChatBuilder } from "./chat-builder.ts";
 
-/** A message, its answer with two versions, a separator and another message; a bookmark. */
-function good(): { chat: Chat; user: string; answer: string; separator: string; next: string } {
-  const w = new WrittenChat();
-  const [user, answer] = w.turn(null, "one");
-  const continues = w.shownVersion(answer);
-  const more = { ...answerOf("more"), continues };
-  w.edit({ type: "add_answer_version", node_id: answer, answer: more });
-  const separator = w.separator(answer);
-  const next = w.user(separator, "two");
-  w.edit({ type: "bookmark", node_id: next, value: true });
-  return { chat: w.chat, user, answer, separator, next };
+/** Creates a message, its answer with two versions, a separator, another message and a bookmark. */
+function createValidChat(): {
+  chat: Chat;
+  user: string;
+  answer: string;
+  separator: string;
+  next: string;
+} {
+  const builder = new ChatBuilder();
+  const [user, answer] = builder.addTurn(null, "one");
+  const continues = builder.getChosenVersionId(answer);
+  const continuation = { ...buildAnswer("more"), continues };
+  builder.edit({ type: "add_answer_version", node_id: answer, answer: continuation });
+  const separator = builder.addSeparator(answer);
+  const next = builder.addMessage(separator, "two");
+  builder.edit({ type: "bookmark", node_id: next, value: true });
+  return { chat: builder.chat, user, answer, separator, next };
 }
 
-const { chat, user, answer, separator, next } = good();
+const { chat, user, answer, separator, next } = createValidChat();
 
-/** The chat with one node changed. */
-function having(id: string, change: object): Chat {
-  return { ...chat, nodes: { ...chat.nodes, [id]: { ...chat.nodes[id], ...change } as ChatNode } };
+/** Returns the chat with one changed node. */
+function withNode(id: string, changes: object): Chat {
+  return { ...chat, nodes: { ...chat.nodes, [id]: { ...chat.nodes[id], ...changes } as ChatNode } };
 }
 
-function without(id: string): Chat {
+/** Returns the chat without one node. */
+function withoutNode(id: string): Chat {
   return {
     ...chat,
     nodes: Object.fromEntries(Object.entries(chat.nodes).filter(([key]) => key !== id)),
   };
 }
 
-function versionsOf(id: string): readonly { version_id: string; continues?: string }[] {
+function getVersions(id: string): readonly { version_id: string; continues?: string }[] {
   const node = chat.nodes[id];
   return node === undefined || node.kind === "separator" ? [] : node.versions;
 }
 
-test("a chat that edits have made has no fault", () => {
-  expect(chatFaults(chat)).toEqual([]);
+test("a chat that was created by edits has no faults", () => {
+  expect(findChatFaults(chat)).toEqual([]);
 });
 
-const [first, second] = versionsOf(answer).map(({ version_id }) => version_id);
-const { "": _roots, ...noRootChosen } = chat.chosen;
+const [first, second] = getVersions(answer).map(({ version_id }) => version_id);
+const { "": _roots, ...chosenWithoutRoot } = chat.chosen;
 
-test.each<[what: string, broken: Chat, fault: string]>([
+test.each<[description: string, invalidChat: Chat, fault: string]>([
   [
-    "an id that is not its key",
-    having(next, { node_id: "other" }),
-    `node ${next} calls itself other`,
+    "a node_id that differs from its key",
+    withNode(next, { node_id: "other" }),
+    `node ${next} has the node_id other`,
   ],
-  ["a parent that is missing", without(separator), `the parent ${separator} of ${next} is missing`],
-  ["a child that is missing", without(next), `child of ${separator} ${next} is missing`],
-  ["a root that is missing", { ...chat, roots: [user, "gone"] }, "root gone is missing"],
+  ["a missing parent", withoutNode(separator), `the parent ${separator} of ${next} does not exist`],
+  ["a missing child", withoutNode(next), `child ${next} of ${separator} does not exist`],
+  ["a missing root", { ...chat, roots: [user, "gone"] }, "root gone does not exist"],
   [
     "a root with a parent",
     { ...chat, roots: [user, next] },
-    `root ${next} has another parent, ${separator}`,
+    `root ${next} has the parent ${separator}`,
   ],
   [
-    "a child of two",
-    having(user, { children: [answer, next] }),
-    `child of ${user} ${next} has another parent, ${separator}`,
+    "a child of two nodes",
+    withNode(user, { children: [answer, next] }),
+    `child ${next} of ${user} has the parent ${separator}`,
   ],
   [
-    "a child that is there twice",
-    having(user, { children: [answer, answer] }),
-    `child of ${user} ${answer} is there twice`,
-  ],
-  ["a child that is not listed", having(separator, { children: [] }), `no root leads to ${next}`],
-  ["a node that nobody leads to", { ...chat, roots: [] }, `no root leads to ${user}`],
-  [
-    "a circle",
-    having(user, { parent: next, children: [answer] }),
-    `root ${user} has another parent, ${next}`,
+    "a duplicate child",
+    withNode(user, { children: [answer, answer] }),
+    `child ${answer} of ${user} is a duplicate`,
   ],
   [
-    "an answer to no message",
-    having(next, { kind: "answer" }),
-    `the answer ${next} stands under no user's message`,
+    "a child that its parent does not list",
+    withNode(separator, { children: [] }),
+    `node ${next} cannot be reached from a root`,
   ],
   [
-    "a separator before everything",
-    having(user, { kind: "separator" }),
-    `the separator ${user} has nothing before it`,
-  ],
-  ["no version", having(next, { versions: [] }), `${next} has no version`],
-  [
-    "a shown version that is missing",
-    having(next, { version: "v" }),
-    `the chosen version v of ${next} is missing`,
+    "a root that is not listed",
+    { ...chat, roots: [] },
+    `node ${user} cannot be reached from a root`,
   ],
   [
-    "a version of two messages",
-    having(next, { versions: versionsOf(user), version: versionsOf(user)[0]?.version_id }),
-    `version ${versionsOf(user)[0]?.version_id} of ${next} is there twice`,
+    "a cycle",
+    withNode(user, { parent: next, children: [answer] }),
+    `root ${user} has the parent ${next}`,
   ],
   [
-    "a continuation of what is missing",
-    having(answer, { versions: versionsOf(answer).slice(1), version: second }),
-    `version ${second} of ${answer} goes on from ${first}, which is missing`,
+    "an answer without a user message",
+    withNode(next, { kind: "answer" }),
+    `the parent of answer ${next} is not a user message`,
   ],
   [
-    "a continuation in a circle",
-    having(answer, {
-      versions: versionsOf(answer).map((one) => ({ continues: second, ...one })),
+    "a separator as a root",
+    withNode(user, { kind: "separator" }),
+    `the separator ${user} has no parent`,
+  ],
+  ["a message without versions", withNode(next, { versions: [] }), `${next} has no versions`],
+  [
+    "a missing chosen version",
+    withNode(next, { version: "v" }),
+    `the chosen version v of ${next} does not exist`,
+  ],
+  [
+    "a version shared by two messages",
+    withNode(next, { versions: getVersions(user), version: getVersions(user)[0]?.version_id }),
+    `version ${getVersions(user)[0]?.version_id} of ${next} is a duplicate`,
+  ],
+  [
+    "a continuation of a missing version",
+    withNode(answer, { versions: getVersions(answer).slice(1), version: second }),
+    `version ${second} of ${answer} continues ${first}, which does not exist`,
+  ],
+  [
+    "a cycle of continuations",
+    withNode(answer, {
+      versions: getVersions(answer).map((version) => ({ continues: second, ...version })),
     }),
-    `version ${first} of ${answer} goes on from itself`,
+    `version ${first} of ${answer} continues itself`,
   ],
   [
-    "two versions that run",
-    having(answer, {
-      versions: versionsOf(answer).map((one) => ({ ...one, status: slot.status })),
+    "two running versions",
+    withNode(answer, {
+      versions: getVersions(answer).map((version) => ({
+        ...version,
+        status: runningAnswer.status,
+      })),
     }),
-    `two versions of ${answer} run at once`,
+    `several versions of ${answer} are running`,
   ],
-  ["no choice among roots", { ...chat, chosen: noRootChosen }, "none of the roots is chosen"],
+  ["no chosen root", { ...chat, chosen: chosenWithoutRoot }, "no node among the roots is chosen"],
   [
-    "a choice of what is no child",
+    "a chosen node that is not a child",
     { ...chat, chosen: { ...chat.chosen, [answer]: next } },
-    `${next}, chosen under ${answer}, does not stand there`,
+    `the chosen node ${next} is not below ${answer}`,
   ],
   [
-    "a choice where nothing stands",
+    "a chosen node below a node without children",
     { ...chat, chosen: { ...chat.chosen, [next]: user } },
-    `${user}, chosen under ${next}, does not stand there`,
+    `the chosen node ${user} is not below ${next}`,
   ],
   [
-    "a choice under what is missing",
+    "a chosen node below a missing node",
     { ...chat, chosen: { ...chat.chosen, gone: next } },
-    "something is chosen under gone, which is missing",
+    "a node is chosen below gone, which does not exist",
   ],
   [
-    "a bookmark of what is missing",
+    "a bookmark of a missing node",
     { ...chat, bookmarks: ["toString"] },
-    "toString has a bookmark, but is missing",
+    "the bookmarked node toString does not exist",
   ],
   [
-    "a bookmark twice",
+    "a duplicate bookmark",
     { ...chat, bookmarks: [next, next] },
-    `the bookmark of ${next} is there twice`,
+    `the bookmark of ${next} is a duplicate`,
   ],
-])("%s is a fault", (_what, broken, fault) => {
-  expect(chatFaults(broken)).toContain(fault);
+])("findChatFaults reports %s", (_description, invalidChat, fault) => {
+  expect(findChatFaults(invalidChat)).toContain(fault);
 });
 
-test("a circle apart from the roots is found, though its parents and children agree", () => {
-  const apart = having(separator, { parent: next, children: [next] });
-  const circle = {
-    ...apart,
+test("findChatFaults reports a cycle that is not connected to a root", () => {
+  const detached = withNode(separator, { parent: next, children: [next] });
+  const cyclic = {
+    ...detached,
     nodes: {
-      ...apart.nodes,
-      [next]: { ...apart.nodes[next], children: [separator] } as ChatNode,
-      [answer]: { ...apart.nodes[answer], children: [] } as ChatNode,
+      ...detached.nodes,
+      [next]: { ...detached.nodes[next], children: [separator] } as ChatNode,
+      [answer]: { ...detached.nodes[answer], children: [] } as ChatNode,
     },
   };
-  expect(chatFaults(circle)).toEqual(
-    expect.arrayContaining([`no root leads to ${separator}`, `no root leads to ${next}`]),
+  expect(findChatFaults(cyclic)).toEqual(
+    expect.arrayContaining([
+      `node ${separator} cannot be reached from a root`,
+      `node ${next} cannot be reached from a root`,
+    ]),
   );
 });

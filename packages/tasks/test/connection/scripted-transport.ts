@@ -3,25 +3,25 @@ import {
   EventClient,
   type EventsRequest,
   type EventTransport,
-  type TaskStoreClient,
+  type TaskStore,
 } from "@deltawire/tasks";
 import { Clock } from "../clock.ts";
 
 type Handlers = Parameters<EventTransport>[1];
 
-export interface Opening {
+export interface FakeConnection {
   readonly request: EventsRequest;
   readonly handlers: Handlers;
   isClosed: boolean;
 }
 
-/** A client on a clock that is turned by hand, on a machine and with streams of which a test says what happens. */
+/** A client with a fake clock, host and transport, which the test controls. */
 export class ScriptedClient {
   readonly clock = new Clock();
-  readonly openings: Opening[] = [];
+  readonly connections: FakeConnection[] = [];
   readonly client: EventClient;
-  readonly store: TaskStoreClient;
-  readonly #machine = { online: true, visible: true };
+  readonly store: TaskStore;
+  readonly #host = { online: true, visible: true };
   readonly #listeners = new Set<() => void>();
 
   constructor() {
@@ -30,43 +30,43 @@ export class ScriptedClient {
       schedule,
       host: {
         now: () => this.clock.now,
-        isOnline: () => this.#machine.online,
-        isVisible: () => this.#machine.visible,
+        isOnline: () => this.#host.online,
+        isVisible: () => this.#host.visible,
         onChange: (listener) => {
           this.#listeners.add(listener);
           return () => this.#listeners.delete(listener);
         },
       },
       transport: (request, handlers) => {
-        const opening = { request, handlers, isClosed: false };
-        this.openings.push(opening);
-        return { close: () => void (opening.isClosed = true) };
+        const connection = { request, handlers, isClosed: false };
+        this.connections.push(connection);
+        return { close: () => void (connection.isClosed = true) };
       },
     });
     this.store = createTaskStore({ client: this.client, schedule });
   }
 
-  get last(): Opening {
-    const last = this.openings.at(-1);
-    if (last === undefined) throw new Error("nothing was opened");
+  get lastConnection(): FakeConnection {
+    const last = this.connections.at(-1);
+    if (last === undefined) throw new Error("no connection was opened");
     return last;
   }
 
-  /** The network of the machine, or whether the tab is shown, changes. */
-  turn(to: { online?: boolean; visible?: boolean }): void {
-    Object.assign(this.#machine, to);
+  /** Changes the network state or the visibility of the page. */
+  setHost(state: { online?: boolean; visible?: boolean }): void {
+    Object.assign(this.#host, state);
     for (const listener of this.#listeners) listener();
   }
 
-  /** All that was asked for in this turn goes into one request. */
+  /** Waits until the subscriptions of this turn are sent as one request. */
   async settle(): Promise<void> {
     await Promise.resolve();
     await Promise.resolve();
-    this.clock.pass();
+    this.clock.advance();
   }
 
-  send(...events: Parameters<Handlers["event"]>[0][]): void {
-    for (const event of events) this.last.handlers.event(event);
-    this.clock.pass();
+  send(...events: Parameters<Handlers["onEvent"]>[0][]): void {
+    for (const event of events) this.lastConnection.handlers.onEvent(event);
+    this.clock.advance();
   }
 }

@@ -15,8 +15,7 @@ export const commonMarkExamples: readonly Example[] = spec.tests.map((example) =
 }));
 
 /**
- * Where we differ from CommonMark on purpose: the numbers of the examples, by reason. docs/markdown.md says the same in
- * words.
+ * Intentional deviations from CommonMark: the numbers of the examples, by reason. They are described in docs/reference/markdown.md.
  */
 export const deviations: readonly {
   readonly reason: string;
@@ -24,37 +23,36 @@ export const deviations: readonly {
 }[] = [
   {
     reason:
-      "A line at the left edge never continues the paragraph of a quote or an item: models write a quote and go on below it without a blank line.",
+      "An unindented line never continues the paragraph of a quote or an item: models write a quote and then other text without a blank line.",
     examples: [93, 232, 233, 238, 247, 250, 251, 290, 292, 293],
   },
   {
-    reason: "A comment is not shown, and is not kept in the blocks.",
+    reason: "Comments are removed.",
     examples: [177, 179, 183, 308, 309, 625, 626],
   },
   {
-    reason: "Addresses without brackets are links, as in GFM.",
+    reason: "Bare URLs are links, as in GFM.",
     examples: [602, 608, 611, 612],
   },
   {
-    reason:
-      "Markdown within a tag that HTML does not know is read: models write `<answer>` around what they say.",
+    reason: "Markdown inside of unknown tags is parsed: models write `<answer>` around their text.",
     examples: [163],
   },
   {
     reason:
-      "A definition whose destination is a plain word is none: `[Ann]: Hello` is what somebody says, and would not be shown.",
+      "A definition with a plain word as its destination is text: `[Ann]: Hello` is dialogue, which would not be shown.",
     examples: [203, 204],
   },
   {
     reason:
-      "Three columns are enough to be in an item whose number has several digits: models do not count the digits.",
+      "An indentation of three is enough for an item with a number of several digits: models do not count the digits.",
     examples: [297],
   },
   {
     reason:
-      "Of the 2,125 entities of HTML only those of HTML 4 and some more are known: all of them would add 9.5 KB to the page.",
+      "Of the 2,125 entities of HTML, only those of HTML 4 and some more are supported: all of them would add 9.5 KB to the page.",
     examples: [25],
   },
-  { reason: "A star between two digits is a product.", examples: [356] },
-  { reason: "A link or a picture without a text shows where it leads.", examples: [484, 581] },
+  { reason: "An asterisk between two digits is a product.", examples: [356] },
+  { reason: "A link or image without a text shows its destination.", examples: [484, 581] },
 ];

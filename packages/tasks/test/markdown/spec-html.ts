@@ -1,36 +1,37 @@
-import type { Block, Inline, ListItem } from "@deltawire/tasks/markdown";
+import type { MarkdownBlock, MarkdownInline, ListItem } from "@deltawire/tasks/markdown";
 
-/** Blocks as the HTML that the examples of the CommonMark and GFM specifications expect. Raw HTML is written as it is. */
-export function specHtml(blocks: readonly Block[]): string {
-  return blocks.map((block) => `${blockHtml(block)}\n`).join("");
+/** Renders blocks as the HTML of the examples in the CommonMark and GFM specifications. Raw HTML is not escaped. */
+export function toSpecHtml(blocks: readonly MarkdownBlock[]): string {
+  return blocks.map((block) => `${blockToHtml(block)}\n`).join("");
 }
 
-function blockHtml(block: Block): string {
+function blockToHtml(block: MarkdownBlock): string {
   switch (block.type) {
     case "paragraph":
-      return block.html ? inlineHtml(block.inline) : `<p>${inlineHtml(block.inline)}</p>`;
+      return block.html ? inlineToHtml(block.inline) : `<p>${inlineToHtml(block.inline)}</p>`;
     case "heading":
-      return `<h${block.level}>${inlineHtml(block.inline)}</h${block.level}>`;
+      return `<h${block.level}>${inlineToHtml(block.inline)}</h${block.level}>`;
     case "code": {
-      const language = block.language === "" ? "" : ` class="language-${escape(block.language)}"`;
-      const text = block.text === "" ? "" : `${escape(block.text)}\n`;
+      const language =
+        block.language === "" ? "" : ` class="language-${escapeHtml(block.language)}"`;
+      const text = block.text === "" ? "" : `${escapeHtml(block.text)}\n`;
       return `<pre><code${language}>${text}</code></pre>`;
     }
     case "quote":
-      return `<blockquote>\n${specHtml(block.blocks)}</blockquote>`;
+      return `<blockquote>\n${toSpecHtml(block.blocks)}</blockquote>`;
     case "list": {
       const isLoose = block.items.some(({ tight }) => !tight);
-      const items = block.items.map((item) => itemHtml(item, isLoose)).join("");
+      const items = block.items.map((item) => itemToHtml(item, isLoose)).join("");
       const start = block.start === 1 ? "" : ` start="${block.start}"`;
       return block.ordered ? `<ol${start}>\n${items}</ol>` : `<ul>\n${items}</ul>`;
     }
     case "table": {
-      const row = (cells: readonly Inline[][], tag: string) =>
+      const row = (cells: readonly MarkdownInline[][], tag: string) =>
         `<tr>\n${cells
           .map((cell, at) => {
-            const side = block.sides[at];
+            const side = block.align[at];
             const align = side === undefined ? "" : ` align="${side}"`;
-            return `<${tag}${align}>${inlineHtml(cell)}</${tag}>\n`;
+            return `<${tag}${align}>${inlineToHtml(cell)}</${tag}>\n`;
           })
           .join("")}</tr>\n`;
       const body = block.rows.map((cells) => row(cells, "td")).join("");
@@ -48,15 +49,15 @@ function blockHtml(block: Block): string {
   }
 }
 
-function itemHtml({ blocks, checked }: ListItem, isLoose: boolean): string {
+function itemToHtml({ blocks, checked }: ListItem, isLoose: boolean): string {
   const box =
     checked === undefined
       ? ""
       : `<input ${checked ? 'checked="" ' : ""}disabled="" type="checkbox"> `;
   const parts = blocks.map((block) =>
     block.type === "paragraph" && !block.html && !isLoose
-      ? { html: inlineHtml(block.inline), isLine: true }
-      : { html: blockHtml(block), isLine: false },
+      ? { html: inlineToHtml(block.inline), isLine: true }
+      : { html: blockToHtml(block), isLine: false },
   );
   let html = "";
   for (const { html: part, isLine } of parts) {
@@ -66,20 +67,20 @@ function itemHtml({ blocks, checked }: ListItem, isLoose: boolean): string {
   return `<li>${box}${html}</li>\n`;
 }
 
-function inlineHtml(nodes: readonly Inline[]): string {
+function inlineToHtml(nodes: readonly MarkdownInline[]): string {
   return nodes
     .map((node) => {
       switch (node.type) {
         case "text":
-          return node.html ? node.text : escape(node.text);
+          return node.html ? node.text : escapeHtml(node.text);
         case "code":
-          return `<code>${escape(node.text)}</code>`;
+          return `<code>${escapeHtml(node.text)}</code>`;
         case "break":
           return "<br />\n";
         case "link":
-          return linkHtml(node, node.url);
+          return linkToHtml(node, node.url);
         case "unlinked":
-          return linkHtml(node, node.destination);
+          return linkToHtml(node, node.destination);
         case "strong":
         case "em":
         case "del":
@@ -87,7 +88,7 @@ function inlineHtml(nodes: readonly Inline[]): string {
         case "sup":
         case "kbd":
         case "mark":
-          return `<${node.type}>${inlineHtml(node.inline)}</${node.type}>`;
+          return `<${node.type}>${inlineToHtml(node.inline)}</${node.type}>`;
         case "math":
         case "cite":
         case "footnote":
@@ -99,21 +100,21 @@ function inlineHtml(nodes: readonly Inline[]): string {
     .join("");
 }
 
-function linkHtml(node: Inline & { type: "link" | "unlinked" }, url: string): string {
-  const title = node.title === undefined ? "" : ` title="${escape(node.title)}"`;
+function linkToHtml(node: MarkdownInline & { type: "link" | "unlinked" }, url: string): string {
+  const title = node.title === undefined ? "" : ` title="${escapeHtml(node.title)}"`;
   return node.image
-    ? `<img src="${escape(encode(url))}" alt="${inlineHtml(node.inline)}"${title} />`
-    : `<a href="${escape(encode(url))}"${title}>${inlineHtml(node.inline)}</a>`;
+    ? `<img src="${escapeHtml(encodeUrl(url))}" alt="${inlineToHtml(node.inline)}"${title} />`
+    : `<a href="${escapeHtml(encodeUrl(url))}"${title}>${inlineToHtml(node.inline)}</a>`;
 }
 
-/** Percent-encoded, but for what already is. */
-function encode(url: string): string {
-  return url.replaceAll(/%[\da-f]{2}|[^\w.~:/?#@!$&'()*+,;=%-]+/giu, (found) =>
-    found.startsWith("%") && found.length === 3 ? found : encodeURIComponent(found),
+/** Percent-encodes a URL. Existing escapes are not encoded again. */
+function encodeUrl(url: string): string {
+  return url.replaceAll(/%[\da-f]{2}|[^\w.~:/?#@!$&'()*+,;=%-]+/giu, (match) =>
+    match.startsWith("%") && match.length === 3 ? match : encodeURIComponent(match),
   );
 }
 
-function escape(text: string): string {
+function escapeHtml(text: string): string {
   return text
     .replaceAll("&", "&amp;")
     .replaceAll("<", "&lt;")

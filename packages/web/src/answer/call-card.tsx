@@ -1,41 +1,49 @@
 import { memo, useMemo, type ReactNode } from "react";
 import { callProgressKey, modelProgressKey } from "@deltawire/tasks";
-import { Blocks, BlockView } from "../blocks/blocks.tsx";
-import { GrowingText, LongText } from "../blocks/long-text.tsx";
-import { usePicked } from "../hooks/use-cell.ts";
-import { usePage } from "../hooks/use-page.ts";
-import { partsOf } from "../parts-of.ts";
-import { Icon } from "../parts/icon.tsx";
-import { LazyMount } from "../parts/lazy-mount.tsx";
-import { isSame } from "../same.ts";
-import { readableArguments } from "../texts/revealed.ts";
-import { useWords } from "../words/use-words.ts";
-import { ApprovalInPlace } from "./approval-in-place.tsx";
-import { argumentsLine, oneLine } from "./arguments-line.ts";
-import { ProgressLine } from "./awaiting.tsx";
-import { AskedByModel, CallStatus, Decisions } from "./call-details.tsx";
+import { ContentBlocks, ContentBlockView } from "../blocks/content-blocks.tsx";
+import { StreamingText, LongText } from "../blocks/long-text.tsx";
+import { useCellSelector } from "../hooks/use-cell.ts";
+import { useAppStore } from "../hooks/use-app-store.ts";
+import { chunk } from "../chunk.ts";
+import { Icon } from "../ui/icon.tsx";
+import { LazyMount } from "../ui/lazy-mount.tsx";
+import { shallowEqual } from "../shallow-equal.ts";
+import { formatArguments } from "../text/reveal-invisible.ts";
+import { useMessages } from "../messages/use-messages.ts";
+import { InlineApproval } from "./inline-approval.tsx";
+import { summarizeArguments, toSingleLine } from "./summarize-arguments.ts";
+import { ProgressLine } from "./pending-indicator.tsx";
+import { OriginalArguments, CallStatus, CallDecisions } from "./call-details.tsx";
 import { Disclosure } from "./disclosure.tsx";
-import { useFoldWithQuestions } from "./folds.ts";
-import { useAreCallsWanted } from "./go-to-call.ts";
-import { guessedHeightOfCalls } from "./guessed-height.ts";
-import { useScene } from "./scene.ts";
-import { StopSubAgent, SubAgentBody, SubAgentLine } from "./sub-agent.tsx";
-import { isOpenState, wentWrong, type CallView, type TimelineView } from "./timeline-view.ts";
-import { answerWords } from "./words.ts";
+import { useDisclosureWithApprovals } from "./disclosure-state.ts";
+import { useForceMountCalls } from "./go-to-call.ts";
+import { estimateCallsHeight } from "./estimate-height.ts";
+import { useAnswerContext } from "./answer-context.ts";
+import { StopSubAgentButton, SubAgentBody, SubAgentSummary } from "./sub-agent.tsx";
+import {
+  isCallUnfinished,
+  isFailedOutcome,
+  type CallViewModel,
+  type TimelineViewModel,
+} from "./timeline-view-model.ts";
+import { answerMessages } from "./messages.ts";
 
-/** How the timeline of a sub-agent is drawn; always the same function. */
-type DrawTimeline = (timeline: TimelineView, depth: number) => ReactNode;
+/** Renders the timeline of a sub-agent. Must be a stable function. */
+type RenderTimeline = (timeline: TimelineViewModel, depth: number) => ReactNode;
 
 interface CallCardProps {
-  view: CallView;
+  view: CallViewModel;
   depth: number;
-  draw: DrawTimeline;
+  renderTimeline: RenderTimeline;
 }
 
-/** A call of a tool, or of a sub-agent: a line that says how it stands, and all of it when it is unfolded. */
-const CallCard = memo(function CallCard({ view, depth, draw }: CallCardProps) {
-  const { call, state, child, asked } = view;
-  const [open, setOpen] = useFoldWithQuestions(call.call_id, child?.timeline.pending);
+/** A tool or sub-agent call: one line with its state, which expands to show all details. */
+const CallCard = memo(function CallCard({ view, depth, renderTimeline }: CallCardProps) {
+  const { call, state, child, pendingApprovals } = view;
+  const [open, setOpen] = useDisclosureWithApprovals(
+    call.call_id,
+    child?.timeline.pendingApprovals,
+  );
   return (
     <Disclosure
       className={child === undefined ? "answer-call" : "answer-call answer-sub-agent"}
@@ -43,44 +51,53 @@ const CallCard = memo(function CallCard({ view, depth, draw }: CallCardProps) {
       state={state}
       open={open}
       onToggle={setOpen}
-      head={
-        child === undefined ? <ToolLine view={view} /> : <SubAgentLine view={view} child={child} />
+      summary={
+        child === undefined ? (
+          <ToolCallSummary view={view} />
+        ) : (
+          <SubAgentSummary view={view} child={child} />
+        )
       }
-      beside={child?.timeline.isRunning === true && <StopSubAgent call={call} child={child} />}
-      always={
+      actions={
+        child?.timeline.isRunning === true && <StopSubAgentButton call={call} child={child} />
+      }
+      alwaysVisible={
         <>
           {state === "running" && <CallProgress view={view} open={open} />}
-          {!open && state === "running" && <LiveText view={view} />}
-          {!open && <Pictures view={view} />}
-          {asked.map((approval) => (
-            <ApprovalInPlace key={approval.approval_id} approval={approval} call={call} />
+          {!open && state === "running" && <StreamingOutput view={view} />}
+          {!open && <ResultImages view={view} />}
+          {pendingApprovals.map((approval) => (
+            <InlineApproval key={approval.approval_id} approval={approval} call={call} />
           ))}
         </>
       }
     >
       {child === undefined ? (
-        <ToolBody view={view} />
+        <ToolCallBody view={view} />
       ) : (
         <SubAgentBody view={view} child={child} depth={depth + 1}>
-          {draw(child.timeline, depth + 1)}
+          {renderTimeline(child.timeline, depth + 1)}
         </SubAgentBody>
       )}
     </Disclosure>
   );
 });
 
-function ToolLine({ view }: { view: CallView }) {
-  const { call, changed } = view;
-  const isGrowing = call.status === "in_progress";
+function ToolCallSummary({ view }: { view: CallViewModel }) {
+  const { call, editedArguments } = view;
+  const isStreaming = call.status === "in_progress";
   const line = useMemo(
-    () => (isGrowing ? oneLine(call.arguments) : argumentsLine(changed ?? call.arguments)),
-    [isGrowing, call.arguments, changed],
+    () =>
+      isStreaming
+        ? toSingleLine(call.arguments)
+        : summarizeArguments(editedArguments ?? call.arguments),
+    [isStreaming, call.arguments, editedArguments],
   );
   return (
     <>
       <Icon name="tool" small />
       <span className="answer-call-name">{call.name}</span>
-      <span className="answer-call-line one-line" dir="auto">
+      <span className="answer-call-summary single-line" dir="auto">
         {line}
       </span>
       <CallStatus view={view} />
@@ -88,21 +105,21 @@ function ToolLine({ view }: { view: CallView }) {
   );
 }
 
-function ToolBody({ view }: { view: CallView }) {
-  const words = useWords(answerWords);
+function ToolCallBody({ view }: { view: CallViewModel }) {
+  const t = useMessages(answerMessages);
   const { state, blocks, resultId } = view;
-  const hasFailed = wentWrong(state);
+  const hasFailed = isFailedOutcome(state);
   return (
     <>
-      <Arguments view={view} />
-      <Decisions view={view} />
+      <CallArguments view={view} />
+      <CallDecisions view={view} />
       {resultId !== undefined && (blocks.length > 0 || state === "completed") && (
-        <section className="answer-part" data-failed={hasFailed || undefined}>
-          <p className="answer-label">{hasFailed ? words.problem : words.result}</p>
+        <section className="answer-section" data-failed={hasFailed || undefined}>
+          <p className="answer-label">{hasFailed ? t.error : t.result}</p>
           {blocks.length === 0 ? (
-            <p className="quiet">{words.noResult}</p>
+            <p className="muted">{t.noResult}</p>
           ) : (
-            <Blocks blocks={blocks} isGrowing={state === "running"} />
+            <ContentBlocks blocks={blocks} isStreaming={state === "running"} />
           )}
         </section>
       )}
@@ -110,68 +127,70 @@ function ToolBody({ view }: { view: CallView }) {
   );
 }
 
-/** As they come while they come; laid out once they are whole. Those that were run, where people have changed them. */
-function Arguments({ view: { call, changed } }: { view: CallView }) {
-  const words = useWords(answerWords);
-  const isGrowing = call.status === "in_progress";
+/** The arguments: raw while they stream, formatted once complete, and as executed if the user edited them. */
+function CallArguments({ view: { call, editedArguments } }: { view: CallViewModel }) {
+  const t = useMessages(answerMessages);
+  const isStreaming = call.status === "in_progress";
   const text = useMemo(
-    () => (isGrowing ? call.arguments : readableArguments(changed ?? call.arguments)),
-    [isGrowing, call.arguments, changed],
+    () => (isStreaming ? call.arguments : formatArguments(editedArguments ?? call.arguments)),
+    [isStreaming, call.arguments, editedArguments],
   );
-  const isEmpty = !isGrowing && (text === "" || text === "{}");
+  const isEmpty = !isStreaming && (text === "" || text === "{}");
   return (
-    <section className="answer-part">
-      <p className="answer-label">{words.arguments}</p>
+    <section className="answer-section">
+      <p className="answer-label">{t.arguments}</p>
       {isEmpty ? (
-        <p className="quiet">{words.noArguments}</p>
+        <p className="muted">{t.noArguments}</p>
       ) : (
-        <LongText text={text} mono label={words.arguments} />
+        <LongText text={text} mono label={t.arguments} />
       )}
-      {changed !== undefined && <AskedByModel call={call} />}
+      {editedArguments !== undefined && <OriginalArguments call={call} />}
     </section>
   );
 }
 
-function CallProgress({ view: { call, child }, open }: { view: CallView; open: boolean }) {
-  const page = usePage();
-  const words = useWords(answerWords);
-  const { rootTaskId = "" } = useScene();
-  // Unfolded, the timeline of a sub-agent says itself what its model tells.
-  const isSaidWithin = open && child?.timeline.awaitsModel === true;
-  const progress = usePicked(
-    page.progress(rootTaskId),
-    (all) =>
-      all[callProgressKey(call.call_id)] ??
-      (child === undefined || isSaidWithin ? undefined : all[modelProgressKey(call.call_id)]),
+function CallProgress({ view: { call, child }, open }: { view: CallViewModel; open: boolean }) {
+  const app = useAppStore();
+  const t = useMessages(answerMessages);
+  const { rootTaskId = "" } = useAnswerContext();
+  // An expanded sub-agent shows the progress of its model in its own timeline.
+  const isShownInside = open && child?.timeline.isAwaitingModel === true;
+  const progress = useCellSelector(
+    app.progress(rootTaskId),
+    (progressByKey) =>
+      progressByKey[callProgressKey(call.call_id)] ??
+      (child === undefined || isShownInside
+        ? undefined
+        : progressByKey[modelProgressKey(call.call_id)]),
   );
   if (progress === undefined) return null;
-  return <ProgressLine progress={progress} label={words.progressOf(call.name)} />;
+  return <ProgressLine progress={progress} label={t.progressOf(call.name)} />;
 }
 
-/** The text that a running tool has streamed last is seen without unfolding anything. */
-function LiveText({ view: { call, blocks } }: { view: CallView }) {
-  const words = useWords(answerWords);
-  const last = blocks.findLast(({ type }) => type === "text");
-  if (last?.type !== "text" || last.text === "") return null;
+/** The latest output of a running tool, visible while the card is collapsed. */
+function StreamingOutput({ view: { call, blocks } }: { view: CallViewModel }) {
+  const t = useMessages(answerMessages);
+  const lastText = blocks.findLast(({ type }) => type === "text");
+  if (lastText?.type !== "text" || lastText.text === "") return null;
   return (
-    <div className="answer-live">
-      <GrowingText text={last.text} label={words.outputOf(call.name)} />
+    <div className="answer-streaming-output">
+      <StreamingText text={lastText.text} label={t.outputOf(call.name)} />
     </div>
   );
 }
 
-/** Pictures are seen without unfolding anything. */
-function Pictures({ view: { blocks, state } }: { view: CallView }) {
+/** The images in the result, visible while the card is collapsed. */
+function ResultImages({ view: { blocks, state } }: { view: CallViewModel }) {
   if (!blocks.some(({ type }) => type === "image")) return null;
   return (
-    <div className="answer-pictures">
-      {blocks.map((block, at) =>
+    <div className="answer-images">
+      {blocks.map((block, index) =>
         block.type === "image" ? (
-          <BlockView
-            key={at}
+          <ContentBlockView
+            key={index}
             block={block}
-            number={at + 1}
-            isGrowing={state === "running" && at === blocks.length - 1}
+            number={index + 1}
+            isStreaming={state === "running" && index === blocks.length - 1}
           />
         ) : null,
       )}
@@ -180,73 +199,84 @@ function Pictures({ view: { blocks, state } }: { view: CallView }) {
 }
 
 interface CallGroupProps {
-  calls: readonly CallView[];
+  calls: readonly CallViewModel[];
   depth: number;
-  draw: DrawTimeline;
+  renderTimeline: RenderTimeline;
 }
 
-const partLength = 16;
-/** So many at the end, and the first part: all of a small group, and what is added to a large one or unfolded. */
-const drawnAtOnce = 2 * partLength;
+const chunkSize = 16;
+/** The first chunk and this many calls at the end are mounted immediately, so that calls added to a large group are visible. */
+const eagerCallCount = 2 * chunkSize;
 
-/** Calls that the model made in one go stand in one frame; a single one stands alone. */
-export const CallGroup = memo(function CallGroup({ calls, depth, draw }: CallGroupProps) {
-  const words = useWords(answerWords);
-  const parts = partsOf(calls, partLength);
+/** Renders parallel calls in one frame. */
+export const CallGroup = memo(function CallGroup({ calls, depth, renderTimeline }: CallGroupProps) {
+  const t = useMessages(answerMessages);
+  const chunks = chunk(calls, chunkSize);
   const isGroup = calls.length > 1;
-  const done = calls.filter(({ state }) => !isOpenState(state)).length;
+  const finishedCount = calls.filter(({ state }) => !isCallUnfinished(state)).length;
   return (
     <div
       className="answer-calls"
       data-group={isGroup || undefined}
       role={isGroup ? "group" : undefined}
-      aria-label={isGroup ? words.calls(calls.length) : undefined}
+      aria-label={isGroup ? t.calls(calls.length) : undefined}
     >
       {isGroup && (
-        <div className="answer-calls-head">
-          <span>{words.calls(calls.length)}</span>
-          {done < calls.length && <span>{words.callsDone(done, calls.length)}</span>}
+        <div className="answer-calls-header">
+          <span>{t.calls(calls.length)}</span>
+          {finishedCount < calls.length && <span>{t.callsDone(finishedCount, calls.length)}</span>}
         </div>
       )}
-      {parts.map(({ from, part }) => (
-        <Calls
-          key={from}
-          calls={part}
+      {chunks.map(({ start, items }) => (
+        <CallChunk
+          key={start}
+          calls={items}
           depth={depth}
-          draw={draw}
-          isDrawnAtOnce={from === 0 || from >= calls.length - drawnAtOnce}
-          isWhole={parts.length === 1}
+          renderTimeline={renderTimeline}
+          initiallyMounted={start === 0 || start >= calls.length - eagerCallCount}
+          isOnlyChunk={chunks.length === 1}
         />
       ))}
     </div>
   );
 });
 
-interface CallsProps extends CallGroupProps {
-  isDrawnAtOnce: boolean;
-  /** All of the group: drawn with the steps around it, so that whoever presses Tab there finds it. */
-  isWhole: boolean;
+interface CallChunkProps extends CallGroupProps {
+  initiallyMounted: boolean;
+  /** True if the chunk is the complete group. It is mounted together with the steps around it, so that Tab reaches it. */
+  isOnlyChunk: boolean;
 }
 
-const Calls = memo(
-  function Calls({ calls, depth, draw, isDrawnAtOnce, isWhole }: CallsProps) {
-    const isWanted = useAreCallsWanted(calls);
+const CallChunk = memo(
+  function CallChunk({
+    calls,
+    depth,
+    renderTimeline,
+    initiallyMounted,
+    isOnlyChunk,
+  }: CallChunkProps) {
+    const forceMount = useForceMountCalls(calls);
     return (
       <LazyMount
-        name={`calls from ${calls[0]?.call.call_id}`}
-        className="answer-calls-part"
-        guess={() => guessedHeightOfCalls(calls)}
-        isWanted={isWanted || isWhole}
-        isDrawnAtOnce={isDrawnAtOnce}
+        cacheKey={`calls from ${calls[0]?.call.call_id}`}
+        className="answer-calls-chunk"
+        estimateHeight={() => estimateCallsHeight(calls)}
+        forceMount={forceMount || isOnlyChunk}
+        initiallyMounted={initiallyMounted}
       >
         {() =>
           calls.map((view) => (
-            <CallCard key={view.call.call_id} view={view} depth={depth} draw={draw} />
+            <CallCard
+              key={view.call.call_id}
+              view={view}
+              depth={depth}
+              renderTimeline={renderTimeline}
+            />
           ))
         }
       </LazyMount>
     );
   },
-  ({ calls: before, ...rest }, { calls, ...others }) =>
-    isSame(before, calls) && isSame(rest, others),
+  ({ calls: previousCalls, ...previousProps }, { calls, ...props }) =>
+    shallowEqual(previousCalls, calls) && shallowEqual(previousProps, props),
 );

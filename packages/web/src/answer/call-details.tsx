@@ -1,37 +1,40 @@
 import type { ToolCallItem } from "@deltawire/tasks";
 import { LongText } from "../blocks/long-text.tsx";
-import { Fold, Status, type StatusKind } from "../parts/signs.tsx";
-import { decisionInWords, decisionWords } from "../texts/decisions-in-words.ts";
-import { readableArguments } from "../texts/revealed.ts";
-import { useFormat } from "../words/format.ts";
-import { useWords } from "../words/use-words.ts";
-import { Elapsed } from "./elapsed.tsx";
-import type { CallState, CallView } from "./timeline-view.ts";
-import { answerWords } from "./words.ts";
+import { Collapsible, StatusBadge, type StatusKind } from "../ui/indicators.tsx";
+import { formatDecision, decisionMessages } from "../text/decision-messages.ts";
+import { formatArguments } from "../text/reveal-invisible.ts";
+import { useFormatter } from "../messages/format.ts";
+import { useMessages } from "../messages/use-messages.ts";
+import { ElapsedTime } from "./elapsed-time.tsx";
+import type { CallState, CallViewModel } from "./timeline-view-model.ts";
+import { answerMessages } from "./messages.ts";
 
-export function CallStatus({ view }: { view: CallView }) {
-  const words = useWords(answerWords);
-  const format = useFormat();
+export function CallStatus({ view }: { view: CallViewModel }) {
+  const t = useMessages(answerMessages);
+  const format = useFormatter();
   const { durationMs, child } = view;
-  const below = child?.timeline.pending.length ?? 0;
-  // Who waits for somebody that waits for a person waits for that person.
-  const state = below > 0 ? "waiting" : view.state;
-  const label = view.isHeldFailure ? words.heldFailure : words[state];
+  const childApprovalCount = child?.timeline.pendingApprovals.length ?? 0;
+  // A call also counts as waiting if its sub-agent waits for an approval.
+  const state = childApprovalCount > 0 ? "waiting" : view.state;
+  const label = view.isHeldFailure ? t.heldFailure : t[state];
   return (
     <span className="answer-call-status">
-      <Status kind={kinds[state]} label={below > 1 ? words.approvals(below) : label} />
-      {state === "running" && <Elapsed since={view.startedAt} />}
-      {durationMs !== undefined && durationMs >= shortest && (
+      <StatusBadge
+        kind={statusKindByState[state]}
+        label={childApprovalCount > 1 ? t.approvals(childApprovalCount) : label}
+      />
+      {state === "running" && <ElapsedTime startedAt={view.startedAt} />}
+      {durationMs !== undefined && durationMs >= minShownMs && (
         <span className="answer-time">{format.duration(durationMs)}</span>
       )}
     </span>
   );
 }
 
-/** What took less is told as nothing at all. */
-const shortest = 50;
+/** Shorter durations are not shown. */
+const minShownMs = 50;
 
-const kinds: Readonly<Record<CallState, StatusKind>> = {
+const statusKindByState: Readonly<Record<CallState, StatusKind>> = {
   preparing: "running",
   waiting: "waiting",
   running: "running",
@@ -44,29 +47,29 @@ const kinds: Readonly<Record<CallState, StatusKind>> = {
   unknown: "waiting",
 };
 
-/** The arguments of a call that was run with others. */
-export function AskedByModel({ call }: { call: ToolCallItem }) {
-  const words = useWords(answerWords);
+/** The model's arguments, for a call that ran with edited arguments. */
+export function OriginalArguments({ call }: { call: ToolCallItem }) {
+  const t = useMessages(answerMessages);
   return (
-    <Fold className="quiet" summary={words.askedByModel}>
-      <LongText text={readableArguments(call.arguments)} mono label={words.askedByModel} />
-    </Fold>
+    <Collapsible className="muted" summary={t.originalArguments}>
+      <LongText text={formatArguments(call.arguments)} mono label={t.originalArguments} />
+    </Collapsible>
   );
 }
 
-/** What people decided about a call. */
-export function Decisions({ view: { decisions, changed } }: { view: CallView }) {
-  const words = useWords(answerWords);
-  const inWords = useWords(decisionWords);
+/** The approval decisions about a call. */
+export function CallDecisions({ view: { decisions, editedArguments } }: { view: CallViewModel }) {
+  const t = useMessages(answerMessages);
+  const decisionTexts = useMessages(decisionMessages);
   if (decisions.length === 0) return null;
-  // Arguments are approved before a result is.
-  const changedAt = changed === undefined ? -1 : decisions.indexOf("approve");
-  const told = decisions.map((decision, at) =>
-    at === changedAt ? inWords.approveChanged : decisionInWords(decision, inWords),
+  // The first approval is for the arguments; an approval for the result can only follow it.
+  const editIndex = editedArguments === undefined ? -1 : decisions.indexOf("approve");
+  const labels = decisions.map((decision, index) =>
+    index === editIndex ? decisionTexts.approveChanged : formatDecision(decision, decisionTexts),
   );
   return (
-    <p className="quiet">
-      {words.decided}: {told.join(", ")}
+    <p className="muted">
+      {t.decision}: {labels.join(", ")}
     </p>
   );
 }

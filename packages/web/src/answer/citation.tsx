@@ -8,31 +8,31 @@ import {
   type Ref,
 } from "react";
 import { createPortal } from "react-dom";
-import { Blocks } from "../blocks/blocks.tsx";
-import { Button } from "../parts/button.tsx";
-import { placeBeside } from "../parts/place-beside.ts";
-import { addressOf } from "../texts/address.ts";
-import { useWords } from "../words/use-words.ts";
+import { ContentBlocks } from "../blocks/content-blocks.tsx";
+import { Button } from "../ui/button.tsx";
+import { positionPopover } from "../ui/anchored-popover.ts";
+import { classifyUrl } from "../text/classify-url.ts";
+import { useMessages } from "../messages/use-messages.ts";
 import { useGoToSource, useSource } from "./earlier-sources.ts";
-import { sourceName, type Source } from "./sources.ts";
-import { answerWords } from "./words.ts";
+import { formatSourceName, type Source } from "./sources.ts";
+import { answerMessages } from "./messages.ts";
 
 interface CitationProps {
   number: number;
   resolved: boolean;
 }
 
-/** Long enough that a pointer on its way elsewhere opens nothing, and can come over to the card. */
-const restMs = 180;
+/** Long enough that passing over a chip does not open the card, and that the pointer can move from the chip to the card. */
+const hoverDelayMs = 180;
 
 /**
- * A marker in the text. It shows what it cites when it is pointed at, has the focus or is touched; pressed, it goes to the
+ * A citation chip in the text. Hover, keyboard focus or touch opens a card with the cited source; a click goes to the
  * call that found it.
  */
 export function Citation({ number, resolved }: CitationProps) {
-  const words = useWords(answerWords);
+  const t = useMessages(answerMessages);
   const source = useSource(number);
-  const goTo = useGoToSource();
+  const goToSource = useGoToSource();
   const [chip, setChip] = useState<HTMLButtonElement | null>(null);
   const card = useRef<HTMLDivElement>(null);
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
@@ -40,25 +40,25 @@ export function Citation({ number, resolved }: CitationProps) {
   const cardId = useId();
   useEffect(() => () => clearTimeout(timer.current), []);
   const isKnown = resolved && source !== undefined;
-  const soon = (open: boolean) => {
+  const scheduleOpen = (open: boolean) => {
     clearTimeout(timer.current);
-    timer.current = setTimeout(() => setOpen(open), restMs);
+    timer.current = setTimeout(() => setOpen(open), hoverDelayMs);
   };
   const close = () => {
     clearTimeout(timer.current);
     setOpen(false);
   };
-  const go = () => {
+  const goToCall = () => {
     close();
-    if (chip !== null && source !== undefined) goTo(chip, source);
+    if (chip !== null && source !== undefined) goToSource(chip, source);
   };
-  const name = isKnown ? words.sourceNamed(number, sourceName(source)) : words.unresolved(number);
+  const name = isKnown ? t.sourceNamed(number, formatSourceName(source)) : t.unresolved(number);
   return (
     <span
-      className="answer-cite"
+      className="answer-citation"
       role="presentation"
-      onPointerEnter={(event) => event.pointerType === "mouse" && soon(true)}
-      onPointerLeave={(event) => event.pointerType === "mouse" && soon(false)}
+      onPointerEnter={(event) => event.pointerType === "mouse" && scheduleOpen(true)}
+      onPointerLeave={(event) => event.pointerType === "mouse" && scheduleOpen(false)}
       onFocus={(event) => event.target.matches(":focus-visible") && setOpen(true)}
       onBlur={(event) => {
         const next = event.relatedTarget;
@@ -70,13 +70,13 @@ export function Citation({ number, resolved }: CitationProps) {
           chip?.focus();
           close();
         }
-        if (event.key === "Tab" && isOpen) moveFocus(event, chip, card.current);
+        if (event.key === "Tab" && isOpen) moveFocusIntoCard(event, chip, card.current);
       }}
     >
       <button
         ref={setChip}
         type="button"
-        className="answer-chip"
+        className="answer-citation-chip"
         data-unresolved={!isKnown || undefined}
         aria-label={name}
         aria-expanded={isOpen}
@@ -85,7 +85,7 @@ export function Citation({ number, resolved }: CitationProps) {
         onClick={(event) => {
           const { pointerType } = event.nativeEvent as PointerEvent;
           if (!isKnown || pointerType === "touch") setOpen(!isOpen);
-          else go();
+          else goToCall();
         }}
       >
         {number}
@@ -99,8 +99,8 @@ export function Citation({ number, resolved }: CitationProps) {
             ref={card}
             name={name}
             source={isKnown ? source : undefined}
-            beside={chip}
-            onGo={go}
+            anchor={chip}
+            onGoToCall={goToCall}
           />,
           chip.closest("dialog") ?? document.body,
         )}
@@ -108,12 +108,22 @@ export function Citation({ number, resolved }: CitationProps) {
   );
 }
 
-/** The card stands elsewhere in the document; by the keyboard it comes right behind its chip. */
-function moveFocus(event: KeyboardEvent, chip: HTMLElement | null, card: HTMLElement | null): void {
-  const stops = [...(card?.querySelectorAll<HTMLElement>("a[href], button, [tabindex='0']") ?? [])];
-  const at = stops.findIndex((stop) => stop === document.activeElement);
-  const next = event.shiftKey ? (at === -1 ? undefined : (stops[at - 1] ?? chip)) : stops[at + 1];
-  // Past the last one it goes on from the chip.
+/** Makes Tab reach the card right after its chip, although it is rendered elsewhere in the document. */
+function moveFocusIntoCard(
+  event: KeyboardEvent,
+  chip: HTMLElement | null,
+  card: HTMLElement | null,
+): void {
+  const focusable = [
+    ...(card?.querySelectorAll<HTMLElement>("a[href], button, [tabindex='0']") ?? []),
+  ];
+  const index = focusable.findIndex((element) => element === document.activeElement);
+  const next = event.shiftKey
+    ? index === -1
+      ? undefined
+      : (focusable[index - 1] ?? chip)
+    : focusable[index + 1];
+  // Past the last element, Tab continues from the chip.
   if (next === undefined) {
     chip?.focus();
     return;
@@ -126,35 +136,35 @@ interface SourceCardProps {
   id: string;
   ref: Ref<HTMLDivElement>;
   name: string;
-  /** Absent: the number is nobody's. */
+  /** Undefined if the number does not refer to a source. */
   source: Source | undefined;
-  beside: Element;
-  onGo: () => void;
+  anchor: Element;
+  onGoToCall: () => void;
 }
 
-/** What a number stands for, above everything else on the page. */
-function SourceCard({ id, ref, name, source, beside, onGo }: SourceCardProps) {
-  const words = useWords(answerWords);
-  const shown = useRef<HTMLDivElement>(null);
+/** Shows the cited source in the top layer, above everything else on the page. */
+function SourceCard({ id, ref, name, source, anchor, onGoToCall }: SourceCardProps) {
+  const t = useMessages(answerMessages);
+  const cardElement = useRef<HTMLDivElement>(null);
   useLayoutEffect(() => {
-    const card = shown.current;
+    const card = cardElement.current;
     if (card === null) return undefined;
     card.showPopover();
-    const place = () => placeBeside(card, beside);
-    place();
-    // Pictures come later, and the text below them moves.
-    const sizes = new ResizeObserver(place);
-    sizes.observe(card);
-    addEventListener("scroll", place, { capture: true, passive: true });
+    const reposition = () => positionPopover(card, anchor);
+    reposition();
+    // Images load later and change the height.
+    const resizeObserver = new ResizeObserver(reposition);
+    resizeObserver.observe(card);
+    addEventListener("scroll", reposition, { capture: true, passive: true });
     return () => {
-      sizes.disconnect();
-      removeEventListener("scroll", place, { capture: true });
+      resizeObserver.disconnect();
+      removeEventListener("scroll", reposition, { capture: true });
     };
-  }, [beside]);
+  }, [anchor]);
   return (
     <div
       ref={(element) => {
-        shown.current = element;
+        cardElement.current = element;
         if (typeof ref === "function") ref(element);
         else if (ref !== null) ref.current = element;
       }}
@@ -167,38 +177,38 @@ function SourceCard({ id, ref, name, source, beside, onGo }: SourceCardProps) {
       {source === undefined ? (
         <>
           <strong>{name}</strong>
-          <p>{words.unresolvedWhy}</p>
+          <p>{t.unresolvedReason}</p>
         </>
       ) : (
-        <SourceContent source={source} onGo={onGo} />
+        <SourceContent source={source} onGoToCall={onGoToCall} />
       )}
     </div>
   );
 }
 
-function SourceContent({ source, onGo }: { source: Source; onGo: () => void }) {
-  const words = useWords(answerWords);
+function SourceContent({ source, onGoToCall }: { source: Source; onGoToCall: () => void }) {
+  const t = useMessages(answerMessages);
   const { blocks, tool, url = "" } = source;
-  const page = addressOf(url);
+  const link = classifyUrl(url);
   return (
     <>
-      <strong dir="auto">{sourceName(source)}</strong>
-      {page.is === "elsewhere" && (
-        <a href={page.url} target="_blank" rel="noreferrer noopener">
-          {page.host}
+      <strong dir="auto">{formatSourceName(source)}</strong>
+      {link.type === "external" && (
+        <a href={link.url} target="_blank" rel="noreferrer noopener">
+          {link.host}
         </a>
       )}
       {blocks.length === 0 ? (
-        <p className="quiet">{words.noBlocks}</p>
+        <p className="muted">{t.noBlocks}</p>
       ) : (
         <div className="answer-source-blocks">
-          <Blocks blocks={blocks} />
+          <ContentBlocks blocks={blocks} />
         </div>
       )}
-      <div className="answer-source-foot">
-        <span className="quiet">{words.foundBy(tool)}</span>
-        <Button small icon="go" onClick={onGo}>
-          {words.goToCall}
+      <div className="answer-source-footer">
+        <span className="muted">{t.foundBy(tool)}</span>
+        <Button small icon="chevron" onClick={onGoToCall}>
+          {t.goToCall}
         </Button>
       </div>
     </>

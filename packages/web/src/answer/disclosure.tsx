@@ -1,56 +1,65 @@
 import { useId, type ReactNode } from "react";
-import { Icon } from "../parts/icon.tsx";
+import { Icon } from "../ui/icon.tsx";
 
 interface DisclosureProps {
   className: string;
   open: boolean;
   onToggle: (open: boolean) => void;
-  /** False: there is nothing to unfold. */
+  /** False if there is nothing to expand. Default true. */
   hasBody?: boolean | undefined;
-  head: ReactNode;
-  /** Buttons beside the head. */
-  beside?: ReactNode;
-  /** What is to be seen also while it is folded. */
-  always?: ReactNode;
-  /** By which a reference finds it. */
+  summary: ReactNode;
+  /** Buttons next to the trigger. */
+  actions?: ReactNode;
+  /** Shown whether or not the disclosure is open. */
+  alwaysVisible?: ReactNode;
+  /** Makes the element a target of `goToCall`. */
   callId?: string | undefined;
   state?: string | undefined;
   children: ReactNode;
 }
 
-/** A line that unfolds. Its content is there only while it is open: what nobody reads costs nothing. */
+/** A line that expands. The children are mounted only while it is open. */
 export function Disclosure(props: DisclosureProps) {
-  const { className, open, onToggle, hasBody = true, head, beside, always, children } = props;
+  const {
+    className,
+    open,
+    onToggle,
+    hasBody = true,
+    summary,
+    actions,
+    alwaysVisible,
+    children,
+  } = props;
   const bodyId = useId();
   const isOpen = open && hasBody;
   return (
     <div
-      className={`answer-fold ${className}`}
+      className={`answer-disclosure ${className}`}
       data-open={isOpen || undefined}
       data-state={props.state}
       data-call={props.callId}
       tabIndex={props.callId === undefined ? undefined : -1}
     >
-      <div className="answer-fold-line">
+      <div className="answer-disclosure-header">
         {hasBody ? (
           <button
             type="button"
-            className="answer-fold-head"
+            className="answer-disclosure-trigger"
             aria-expanded={isOpen}
             aria-controls={isOpen ? bodyId : undefined}
             onClick={() => onToggle(!isOpen)}
           >
-            <Icon name="go" small />
-            {head}
+            <Icon name="chevron" small />
+            {summary}
           </button>
         ) : (
-          <div className="answer-fold-head">{head}</div>
+          <div className="answer-disclosure-trigger">{summary}</div>
         )}
-        {beside}
+        {actions}
       </div>
-      {always}
+      {alwaysVisible}
       {isOpen && (
-        <div id={bodyId} className="answer-fold-body">
+        <div id={bodyId} className="answer-disclosure-body">
           {children}
         </div>
       )}

@@ -1,70 +1,76 @@
 import { createContext, useContext } from "react";
 import {
-  citedAnswers,
+  findCitableAnswers,
   type AnswerVersion,
   type Chat,
-  type CitedAnswer,
+  type AnswerNodeVersion,
 } from "@deltawire/tasks/chats";
-import { once } from "../once.ts";
-import { answerView } from "./answer-view.ts";
+import { memoizeByObject } from "../memoize.ts";
+import { buildAnswerViewModel } from "./answer-view-model.ts";
 import { goToCall } from "./go-to-call.ts";
-import { SourcesContext } from "./scene.ts";
+import { SourcesContext } from "./answer-context.ts";
 import type { Source } from "./sources.ts";
 
-/** Sources that earlier answers of the conversation have found, for numbers that are not the answer's own. */
+/** Sources of earlier answers in the chat, for citation numbers that the answer itself does not define. */
 export interface EarlierSources {
   find: (number: number) => Source | undefined;
-  /** Brings an answer into view. */
-  show?: ((nodeId: string) => Promise<boolean>) | undefined;
+  /** Scrolls an answer into view. Resolves to false if it does not exist. */
+  showNode?: ((nodeId: string) => Promise<boolean>) | undefined;
 }
 
 export const noEarlierSources: EarlierSources = { find: () => undefined };
 
 export const EarlierSourcesContext = createContext(noEarlierSources);
 
-/** `chat` is read when a number is looked up: what is above an answer may change. */
-export function earlierSources(
-  chat: () => Chat | undefined,
-  from: CitedAnswer,
-  show?: EarlierSources["show"],
+/** `getChat` is called at each lookup, because the answers above may change. `citingAnswer` is the answer with the citations. */
+export function createEarlierSources(
+  getChat: () => Chat | undefined,
+  citingAnswer: AnswerNodeVersion,
+  showNode?: EarlierSources["showNode"],
 ): EarlierSources {
-  const citedIn = once((now: Chat) => citedAnswers(now, from));
+  const getCitedAnswers = memoizeByObject((chat: Chat) => findCitableAnswers(chat, citingAnswer));
   return {
-    show,
+    showNode,
     find(number) {
-      const now = chat();
-      const cited = now && citedIn(now).get(number);
-      const source = cited && sourcesOfVersion(cited.version).get(number);
-      return source && { ...source, nodeId: cited.node.node_id };
+      const chat = getChat();
+      const citedAnswer = chat && getCitedAnswers(chat).get(number);
+      const source = citedAnswer && getVersionSources(citedAnswer.version).get(number);
+      return source && { ...source, nodeId: citedAnswer.node.node_id };
     },
   };
 }
 
-const sourcesOfVersion = once((version: AnswerVersion) => answerView(version).timeline.sources);
+const getVersionSources = memoizeByObject(
+  (version: AnswerVersion) => buildAnswerViewModel(version).timeline.sources,
+);
 
-/** The source of a number in the words that are drawn. */
+/** Returns the source of a citation number in the answer that the component is part of. */
 export function useSource(number: number): Source | undefined {
-  const own = useContext(SourcesContext).get(number);
-  const earlier = useContext(EarlierSourcesContext);
-  return own ?? earlier.find(number);
+  const source = useContext(SourcesContext).get(number);
+  const earlierSources = useContext(EarlierSourcesContext);
+  return source ?? earlierSources.find(number);
 }
 
-/** Returns how to go to the call that found a source, in this answer or in an earlier one. */
-export function useGoToSource(): (from: Element, source: Source) => void {
-  const { show } = useContext(EarlierSourcesContext);
-  return (from, { path, nodeId }) => {
-    const here = from.closest("[data-node]")?.getAttribute("data-node");
-    if (nodeId === undefined || nodeId === here) return goToCall(from, path);
-    void show?.(nodeId).then((isThere) => isThere && goWhenDrawn(nodeId, path, framesAtMost));
+/** Returns a function that goes to the call that found a source. `element` is any element of the current answer. */
+export function useGoToSource(): (element: Element, source: Source) => void {
+  const { showNode } = useContext(EarlierSourcesContext);
+  return (element, { path, nodeId }) => {
+    const currentNodeId = element.closest("[data-node]")?.getAttribute("data-node");
+    if (nodeId === undefined || nodeId === currentNodeId) return goToCall(element, path);
+    void showNode?.(nodeId).then(
+      (exists) => exists && goToCallWhenMounted(nodeId, path, maxFrames),
+    );
     return undefined;
   };
 }
 
-const framesAtMost = 60;
+/** How many frames to wait for an answer to mount, about 1 s. */
+const maxFrames = 60;
 
-/** An answer far away is drawn when it has come into view. */
-function goWhenDrawn(nodeId: string, path: readonly string[], frames: number): void {
+/** Waits, because a distant answer mounts only after it has scrolled into view. */
+function goToCallWhenMounted(nodeId: string, path: readonly string[], framesLeft: number): void {
   const answer = document.querySelector(`[data-node="${CSS.escape(nodeId)}"] .answer`);
   if (answer !== null) goToCall(answer, path);
-  else if (frames > 0) requestAnimationFrame(() => goWhenDrawn(nodeId, path, frames - 1));
+  else if (framesLeft > 0)
+    requestAnimationFrame(() => goToCallWhenMounted(nodeId, path, framesLeft - 1));
 }

@@ -1,80 +1,89 @@
-import { cell } from "../cell.ts";
-import { usePicked } from "../hooks/use-cell.ts";
-import { whileDrawn } from "../parts/lazy-mount.tsx";
-import { setFold } from "./folds.ts";
-import type { CallView, StepView } from "./timeline-view.ts";
+import { createCell } from "../cell.ts";
+import { useCellSelector } from "../hooks/use-cell.ts";
+import { repeatWhileMounting } from "../ui/lazy-mount.tsx";
+import { setDisclosureOpen } from "./disclosure-state.ts";
+import type { CallViewModel, StepViewModel } from "./timeline-view-model.ts";
 
-const markedMs = 1600;
+const highlightMs = 1600;
 
-/** Told before: whoever keeps a list at its end lets go of it. */
-export const leavesEnd = "answer-leaves-end";
+/** Dispatched before scrolling to a call, so that auto-scrolling stops. */
+export const stopFollowingEvent = "answer-stop-following";
 
-/** Unfolds a call and all around it, brings it into view, marks it for a moment and gives it the focus. */
-export function goToCall(from: Element, path: readonly string[]): void {
-  const answer = from.closest(".answer");
-  const last = path.at(-1);
-  if (answer === null || last === undefined) return;
-  wantSteps(path);
-  for (const callId of path) setFold(callId, true);
-  // What was folded, or too far away to be there, is drawn by then.
+/**
+ * Expands a call and everything that contains it, scrolls it into view, highlights it for a moment and focuses it. `path` holds
+ * the call ids from the outermost call to this one; `element` is any element of its answer.
+ */
+export function goToCall(element: Element, path: readonly string[]): void {
+  const answer = element.closest(".answer");
+  const callId = path.at(-1);
+  if (answer === null || callId === undefined) return;
+  forceMountSteps(path);
+  for (const id of path) setDisclosureOpen(id, true);
+  // By the next frame, collapsed and distant calls on the path are mounted.
   requestAnimationFrame(() => {
-    const card = answer.querySelector<HTMLElement>(`[data-call="${CSS.escape(last)}"]`);
+    const card = answer.querySelector<HTMLElement>(`[data-call="${CSS.escape(callId)}"]`);
     if (card === null) return;
-    // Not before it is drawn: what has become higher moves a list to its end, which would hold it there again.
-    answer.dispatchEvent(new Event(leavesEnd, { bubbles: true }));
-    bringIntoView(card);
+    // Not before this frame: the growing content would scroll the list to its end, which restarts auto-scrolling.
+    answer.dispatchEvent(new Event(stopFollowingEvent, { bubbles: true }));
+    scrollCardIntoView(card);
     card.focus({ preventScroll: true });
-    card.toggleAttribute("data-marked", true);
-    setTimeout(() => card.toggleAttribute("data-marked", false), markedMs);
+    card.toggleAttribute("data-highlighted", true);
+    setTimeout(() => card.toggleAttribute("data-highlighted", false), highlightMs);
   });
 }
 
-/** Further away than so many views it does not fly past what would have to be drawn on the way. */
-const flownViews = 3;
+/** Longer distances, in viewport heights, are scrolled instantly: a smooth scroll would mount everything on the way. */
+const maxSmoothViewports = 3;
 
-function bringIntoView(card: HTMLElement): void {
-  const isStill = matchMedia("(prefers-reduced-motion: reduce)").matches;
-  if (!isStill && Math.abs(card.getBoundingClientRect().top) < flownViews * innerHeight)
+function scrollCardIntoView(card: HTMLElement): void {
+  const prefersReducedMotion = matchMedia("(prefers-reduced-motion: reduce)").matches;
+  if (
+    !prefersReducedMotion &&
+    Math.abs(card.getBoundingClientRect().top) < maxSmoothViewports * innerHeight
+  )
     return card.scrollIntoView({ block: "center", behavior: "smooth" });
   let { top } = card.getBoundingClientRect();
-  const toMiddle = () => {
+  const scrollToCenter = () => {
     card.scrollIntoView({ block: "center" });
     ({ top } = card.getBoundingClientRect());
   };
-  toMiddle();
-  return whileDrawn(() => {
-    // Whoever presses Tab meanwhile is not held back.
+  scrollToCenter();
+  return repeatWhileMounting(() => {
+    // The user may have moved the focus in the meantime.
     if (!card.contains(document.activeElement)) return;
-    if (Math.abs(card.getBoundingClientRect().top - top) > 1) toMiddle();
+    if (Math.abs(card.getBoundingClientRect().top - top) > 1) scrollToCenter();
   });
 }
 
-/** The way to the call, or to the message, that somebody went to last: these are drawn, wherever they are. */
-const wanted = cell<readonly string[]>([]);
+/** Ids of the calls on the path to the last visited call, or of the last visited message. Their steps stay mounted. */
+const forceMountedIds = createCell<readonly string[]>([]);
 
-/** By the ids of calls and of messages. */
-export function wantSteps(ids: readonly string[]): void {
-  wanted.set([...ids]);
+/** Mounts the steps with these call or message ids. */
+export function forceMountSteps(ids: readonly string[]): void {
+  forceMountedIds.set([...ids]);
 }
 
-/** Also those that ask something are: what has to be decided is never hidden, and what is written for it stays. */
-export function useAreCallsWanted(calls: readonly CallView[]): boolean {
-  return usePicked(wanted, (ids) => areCallsWanted(calls, ids));
+/**
+ * True if calls must stay mounted: they are on the path to the last visited call, or have a pending approval, which must be
+ * visible and whose form must keep its state.
+ */
+export function useForceMountCalls(calls: readonly CallViewModel[]): boolean {
+  return useCellSelector(forceMountedIds, (ids) => shouldForceMountCalls(calls, ids));
 }
 
-export function useAreStepsWanted(steps: readonly StepView[]): boolean {
-  return usePicked(wanted, (ids) =>
+export function useForceMountSteps(steps: readonly StepViewModel[]): boolean {
+  return useCellSelector(forceMountedIds, (ids) =>
     steps.some((step) =>
-      step.is === "calls" ? areCallsWanted(step.calls, ids) : ids.includes(step.key),
+      step.type === "calls" ? shouldForceMountCalls(step.calls, ids) : ids.includes(step.key),
     ),
   );
 }
 
-function areCallsWanted(calls: readonly CallView[], ids: readonly string[]): boolean {
+function shouldForceMountCalls(calls: readonly CallViewModel[], ids: readonly string[]): boolean {
   return calls.some(
-    ({ call, asked, child }) =>
-      asked.length > 0 ||
-      (child !== undefined && child.timeline.pending.length > 0) ||
+    ({ call, pendingApprovals, child }) =>
+      pendingApprovals.length > 0 ||
+      (child !== undefined && child.timeline.pendingApprovals.length > 0) ||
       ids.includes(call.call_id),
   );
 }

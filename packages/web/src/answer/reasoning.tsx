@@ -1,16 +1,16 @@
 import { memo } from "react";
 import type { ReasoningItem } from "@deltawire/tasks";
-import { usePicked } from "../hooks/use-cell.ts";
-import { usePage } from "../hooks/use-page.ts";
+import { useCellSelector } from "../hooks/use-cell.ts";
+import { useAppStore } from "../hooks/use-app-store.ts";
 import { LazyMarkdown } from "../markdown/lazy-markdown.tsx";
-import { Icon } from "../parts/icon.tsx";
-import { useFormat } from "../words/format.ts";
+import { Icon } from "../ui/icon.tsx";
+import { useFormatter } from "../messages/format.ts";
 import { Disclosure } from "./disclosure.tsx";
-import { Elapsed } from "./elapsed.tsx";
-import { useFold } from "./folds.ts";
+import { ElapsedTime } from "./elapsed-time.tsx";
+import { useDisclosureState } from "./disclosure-state.ts";
 import { LongText } from "../blocks/long-text.tsx";
-import { useWords } from "../words/use-words.ts";
-import { answerWords } from "./words.ts";
+import { useMessages } from "../messages/use-messages.ts";
+import { answerMessages } from "./messages.ts";
 
 interface ReasoningProps {
   item: ReasoningItem;
@@ -18,57 +18,57 @@ interface ReasoningProps {
 }
 
 export const Reasoning = memo(function Reasoning({ item, startedAt }: ReasoningProps) {
-  const page = usePage();
-  const isGrowing = item.status === "in_progress";
-  const isWished = usePicked(page.preferences, ({ reasoning }) => reasoning === "open");
-  const [open, setOpen] = useFold(item.id, isWished && isGrowing);
-  const summary = joined(item.summary);
-  const raw = joined(item.content);
+  const app = useAppStore();
+  const isStreaming = item.status === "in_progress";
+  const opensByDefault = useCellSelector(app.preferences, ({ reasoning }) => reasoning === "open");
+  const [open, setOpen] = useDisclosureState(item.id, opensByDefault && isStreaming);
+  const summary = joinTexts(item.summary);
+  const raw = joinTexts(item.content);
   return (
     <Disclosure
       className="answer-reasoning"
       open={open}
       onToggle={setOpen}
       hasBody={summary !== "" || raw !== ""}
-      head={
+      summary={
         <>
-          <Icon name="think" small />
-          <Heading item={item} startedAt={startedAt} />
+          <Icon name="reasoning" small />
+          <ReasoningHeading item={item} startedAt={startedAt} />
         </>
       }
     >
-      {summary !== "" && <LazyMarkdown text={summary} growing={isGrowing} />}
-      {raw !== "" && <Raw text={raw} isAlone={summary === ""} />}
+      {summary !== "" && <LazyMarkdown text={summary} isStreaming={isStreaming} />}
+      {raw !== "" && <RawReasoning text={raw} hasLabel={summary !== ""} />}
     </Disclosure>
   );
 });
 
-function Heading({ item, startedAt }: ReasoningProps) {
-  const words = useWords(answerWords);
-  const format = useFormat();
+function ReasoningHeading({ item, startedAt }: ReasoningProps) {
+  const t = useMessages(answerMessages);
+  const format = useFormatter();
   if (item.status === "in_progress")
     return (
-      <span className="answer-breathing">
-        {words.thinking} … <Elapsed since={startedAt} />
+      <span className="answer-pulsing">
+        {t.thinking} … <ElapsedTime startedAt={startedAt} />
       </span>
     );
-  const { duration_ms: took } = item;
+  const { duration_ms: durationMs } = item;
   return (
-    <span>{took === undefined ? words.thought : words.thoughtFor(format.duration(took))}</span>
+    <span>{durationMs === undefined ? t.thought : t.thoughtFor(format.duration(durationMs))}</span>
   );
 }
 
-function Raw({ text, isAlone }: { text: string; isAlone: boolean }) {
-  const words = useWords(answerWords);
+function RawReasoning({ text, hasLabel }: { text: string; hasLabel: boolean }) {
+  const t = useMessages(answerMessages);
   return (
     <>
-      {!isAlone && <p className="answer-label">{words.rawReasoning}</p>}
+      {hasLabel && <p className="answer-label">{t.rawReasoning}</p>}
       <LongText text={text} />
     </>
   );
 }
 
-function joined(parts: ReasoningItem["summary"] | undefined): string {
+function joinTexts(parts: ReasoningItem["summary"] | undefined): string {
   return (parts ?? [])
     .map(({ text }) => text)
     .filter((text) => text !== "")

@@ -1,53 +1,58 @@
 import { memo } from "react";
-import { addressOf } from "../texts/address.ts";
-import { useWords } from "../words/use-words.ts";
+import { classifyUrl } from "../text/classify-url.ts";
+import { useMessages } from "../messages/use-messages.ts";
 import { Disclosure } from "./disclosure.tsx";
 import { useGoToSource, type EarlierSources } from "./earlier-sources.ts";
-import { useFold } from "./folds.ts";
-import { sourceName, type Source, type Sources } from "./sources.ts";
-import { answerWords } from "./words.ts";
+import { useDisclosureState } from "./disclosure-state.ts";
+import { formatSourceName, type Source, type Sources } from "./sources.ts";
+import { answerMessages } from "./messages.ts";
 
 interface SourceListProps {
   sources: Sources;
-  earlier: EarlierSources;
-  cited: readonly number[];
+  earlierSources: EarlierSources;
+  citedNumbers: readonly number[];
   versionId: string;
 }
 
-/** More than these are folded. */
-const fewest = 3;
+/** Longer lists are initially collapsed. */
+const maxOpenSources = 3;
 
-/** What an answer cites, at its end. */
+/** The sources cited by an answer, listed below the answer. */
 export const SourceList = memo(function SourceList({
   sources,
-  earlier,
-  cited,
+  earlierSources,
+  citedNumbers,
   versionId,
 }: SourceListProps) {
-  const words = useWords(answerWords);
-  const found = cited.flatMap((number) => sources.get(number) ?? earlier.find(number) ?? []);
-  const [open, setOpen] = useFold(`sources ${versionId}`, found.length <= fewest);
-  if (found.length === 0) return null;
+  const t = useMessages(answerMessages);
+  const citedSources = citedNumbers.flatMap(
+    (number) => sources.get(number) ?? earlierSources.find(number) ?? [],
+  );
+  const [open, setOpen] = useDisclosureState(
+    `sources ${versionId}`,
+    citedSources.length <= maxOpenSources,
+  );
+  if (citedSources.length === 0) return null;
   return (
     <Disclosure
       className="answer-sources"
       open={open}
       onToggle={setOpen}
-      head={<span>{words.sources(found.length)}</span>}
+      summary={<span>{t.sources(citedSources.length)}</span>}
     >
       <ul>
-        {found.map((source) => (
-          <SourceLine key={source.number} source={source} />
+        {citedSources.map((source) => (
+          <SourceListItem key={source.number} source={source} />
         ))}
       </ul>
     </Disclosure>
   );
 });
 
-function SourceLine({ source }: { source: Source }) {
-  const words = useWords(answerWords);
-  const goTo = useGoToSource();
-  const page = addressOf(source.url ?? "");
+function SourceListItem({ source }: { source: Source }) {
+  const t = useMessages(answerMessages);
+  const goToSource = useGoToSource();
+  const link = classifyUrl(source.url ?? "");
   return (
     <li>
       <span className="answer-number" aria-hidden="true">
@@ -55,16 +60,16 @@ function SourceLine({ source }: { source: Source }) {
       </span>
       <button
         type="button"
-        className="answer-source-go"
-        title={words.goToCall}
-        onClick={(event) => goTo(event.currentTarget, source)}
+        className="answer-source-link"
+        title={t.goToCall}
+        onClick={(event) => goToSource(event.currentTarget, source)}
       >
-        <span className="for-readers">{words.source(source.number)} </span>
-        <span dir="auto">{sourceName(source)}</span>
+        <span className="visually-hidden">{t.source(source.number)} </span>
+        <span dir="auto">{formatSourceName(source)}</span>
       </button>
-      {page.is === "elsewhere" && (
-        <a href={page.url} target="_blank" rel="noreferrer noopener">
-          {page.host}
+      {link.type === "external" && (
+        <a href={link.url} target="_blank" rel="noreferrer noopener">
+          {link.host}
         </a>
       )}
     </li>

@@ -1,67 +1,68 @@
 import type { Block, Reference, ToolCallItem } from "@deltawire/tasks";
-import { argumentsLine } from "./arguments-line.ts";
+import { summarizeArguments } from "./summarize-arguments.ts";
 
-/** What can be cited in a task, by its number. */
+/** The sources of a task, by citation number. */
 export type Sources = ReadonlyMap<number, Source>;
 
 export interface Source {
   readonly number: number;
-  /** The calls to unfold on the way to it, the one that found it last. */
+  /** Ids of the calls to expand, from the outermost to the one that found the source. */
   readonly path: readonly string[];
+  /** The cited blocks of the result. Empty if unknown. */
   readonly blocks: readonly Block[];
-  /** The tool that found it. */
+  /** Name and arguments of the call that found the source. */
   readonly tool: string;
   readonly arguments: string;
   readonly title: string | undefined;
   readonly url: string | undefined;
-  /** The answer that it stands in, where that is another one. */
+  /** The node of the answer that contains the source. Set only for sources of earlier answers. */
   readonly nodeId?: string;
 }
 
-/** What sources need of a call. */
+/** The part of a call that sources are resolved from. */
 interface CitableCall {
   readonly call: ToolCallItem;
   readonly resultId: string | undefined;
   readonly blocks: readonly Block[];
-  /** The sub-agent that it asked. */
+  /** The sub-agent that the call started. */
   readonly child: { readonly timeline: { readonly sources: Sources } } | undefined;
 }
 
-export function sourcesOf(
+export function resolveSources(
   references: readonly Reference[],
   calls: readonly CitableCall[],
 ): Sources {
   const byResult = new Map(calls.map((call) => [call.resultId, call]));
   const sources = new Map<number, Source>();
   for (const { reference_id: number, item_id, block_indexes, source, title, url } of references) {
-    const view = byResult.get(item_id);
-    if (view === undefined) continue;
-    const { call, blocks, child } = view;
-    const named = { title, url };
+    const citableCall = byResult.get(item_id);
+    if (citableCall === undefined) continue;
+    const { call, blocks, child } = citableCall;
+    const labels = { title, url };
     if (source === undefined) {
-      const own = block_indexes.flatMap((index) => blocks[index] ?? []);
-      sources.set(number, { ...sourceIn(view, number, own), ...named });
+      const citedBlocks = block_indexes.flatMap((index) => blocks[index] ?? []);
+      sources.set(number, { ...createSource(citableCall, number, citedBlocks), ...labels });
       continue;
     }
-    // What a sub-agent cited stands where that found it.
-    const found = child?.timeline.sources.get(source.reference_id);
+    // The path of a source that a sub-agent cited continues to the call with which the sub-agent found it.
+    const childSource = child?.timeline.sources.get(source.reference_id);
     sources.set(
       number,
-      found === undefined
-        ? { ...sourceIn(view, number, []), ...named }
+      childSource === undefined
+        ? { ...createSource(citableCall, number, []), ...labels }
         : {
-            ...found,
+            ...childSource,
             number,
-            path: [call.call_id, ...found.path],
-            title: title ?? found.title,
-            url: url ?? found.url,
+            path: [call.call_id, ...childSource.path],
+            title: title ?? childSource.title,
+            url: url ?? childSource.url,
           },
     );
   }
   return sources;
 }
 
-function sourceIn({ call }: CitableCall, number: number, blocks: readonly Block[]): Source {
+function createSource({ call }: CitableCall, number: number, blocks: readonly Block[]): Source {
   return {
     number,
     path: [call.call_id],
@@ -73,7 +74,7 @@ function sourceIn({ call }: CitableCall, number: number, blocks: readonly Block[
   };
 }
 
-/** What a source is called: its title, else what it was found by. */
-export function sourceName({ title = "", tool, arguments: json }: Source): string {
-  return title.trim() === "" ? `${tool} ${argumentsLine(json)}`.trim() : title;
+/** Returns the title of a source; without one, the tool and arguments that found it. */
+export function formatSourceName({ title = "", tool, arguments: json }: Source): string {
+  return title.trim() === "" ? `${tool} ${summarizeArguments(json)}`.trim() : title;
 }

@@ -1,50 +1,49 @@
 import { useMemo, useState, type ReactNode } from "react";
-import type { MessageItem, ToolCallItem } from "@deltawire/tasks";
-import { Blocks } from "../blocks/blocks.tsx";
+import { assertNever, type MessageItem, type ToolCallItem } from "@deltawire/tasks";
+import { ContentBlocks } from "../blocks/content-blocks.tsx";
 import { LongText } from "../blocks/long-text.tsx";
-import { useReadMarkdown } from "../markdown/lazy-markdown.tsx";
-import type { ReadMarkdown } from "../markdown/markdown.tsx";
-import { once } from "../once.ts";
-import { IconButton } from "../parts/button.tsx";
-import { passesFocusTo } from "../parts/focus.ts";
-import { Icon } from "../parts/icon.tsx";
-import { unreachable } from "../unreachable.ts";
-import { useFormat, type Format } from "../words/format.ts";
-import { useWords } from "../words/use-words.ts";
-import { argumentsLine, oneLine } from "./arguments-line.ts";
-import { AskedByModel, CallStatus, Decisions } from "./call-details.tsx";
-import { useScene } from "./scene.ts";
+import { useMarkdownToTextPieces } from "../markdown/lazy-markdown.tsx";
+import type { MarkdownToTextPieces } from "../markdown/markdown.tsx";
+import { memoizeByObject } from "../memoize.ts";
+import { IconButton } from "../ui/button.tsx";
+import { focusOnUnmount } from "../ui/focus.ts";
+import { Icon } from "../ui/icon.tsx";
+import { useFormatter, type Formatter } from "../messages/format.ts";
+import { useMessages } from "../messages/use-messages.ts";
+import { summarizeArguments, toSingleLine } from "./summarize-arguments.ts";
+import { OriginalArguments, CallStatus, CallDecisions } from "./call-details.tsx";
+import { useAnswerContext } from "./answer-context.ts";
 import {
-  isOpenState,
-  stepsIn,
-  type CallView,
-  type StepView,
-  type SubAgentView,
-  type TimelineView,
-} from "./timeline-view.ts";
-import { answerWords, type AnswerWords } from "./words.ts";
+  isCallUnfinished,
+  getTimelineSteps,
+  type CallViewModel,
+  type StepViewModel,
+  type SubAgentViewModel,
+  type TimelineViewModel,
+} from "./timeline-view-model.ts";
+import { answerMessages, type AnswerMessages } from "./messages.ts";
 
 interface SubAgentProps {
-  view: CallView;
-  child: SubAgentView;
+  view: CallViewModel;
+  child: SubAgentViewModel;
 }
 
-/** Who it is, what it does now, what it has cost. */
-export function SubAgentLine({ view, child }: SubAgentProps) {
-  const words = useWords(answerWords);
-  const format = useFormat();
-  const read = useReadMarkdown();
+/** Name, current activity and cost of a sub-agent. */
+export function SubAgentSummary({ view, child }: SubAgentProps) {
+  const t = useMessages(answerMessages);
+  const format = useFormatter();
+  const toText = useMarkdownToTextPieces();
   return (
     <>
       <Icon name="people" small />
       <span className="answer-call-name">
-        <span className="for-readers">{words.subAgent} </span>
+        <span className="visually-hidden">{t.subAgent} </span>
         {child.agent ?? view.call.name}
       </span>
-      <span className="answer-call-line one-line" dir="auto">
-        {inWords(nowOf(child, read), words)}
+      <span className="answer-call-summary single-line" dir="auto">
+        {formatActivity(getActivity(child, toText), t)}
       </span>
-      <span className="answer-facts">{factsOf(child, words, format).join(" · ")}</span>
+      <span className="answer-facts">{formatFacts(child, t, format).join(" · ")}</span>
       <CallStatus view={view} />
     </>
   );
@@ -52,26 +51,26 @@ export function SubAgentLine({ view, child }: SubAgentProps) {
 
 interface SubAgentBodyProps extends SubAgentProps {
   depth: number;
-  /** Its timeline. */
+  /** The timeline of the sub-agent. */
   children: ReactNode;
 }
 
 export function SubAgentBody({ view, child, depth, children }: SubAgentBodyProps) {
-  const words = useWords(answerWords);
-  const { call, changed } = view;
-  const ran = changed ?? call.arguments;
-  const prompt = useMemo(() => promptIn(ran), [ran]);
+  const t = useMessages(answerMessages);
+  const { call, editedArguments } = view;
+  const executedArguments = editedArguments ?? call.arguments;
+  const prompt = useMemo(() => parsePrompt(executedArguments), [executedArguments]);
   return (
     <>
       {prompt !== "" && (
-        <section className="answer-part">
-          <p className="answer-label">{words.askedTo}</p>
+        <section className="answer-section">
+          <p className="answer-label">{t.prompt}</p>
           <LongText text={prompt} />
         </section>
       )}
-      {changed !== undefined && <AskedByModel call={call} />}
-      <Decisions view={view} />
-      <div className="answer-nested" data-depth={Math.min(depth, deepestIndent)}>
+      {editedArguments !== undefined && <OriginalArguments call={call} />}
+      <CallDecisions view={view} />
+      <div className="answer-nested" data-depth={Math.min(depth, maxIndentDepth)}>
         {children}
       </div>
       {child.error !== undefined && (
@@ -79,17 +78,23 @@ export function SubAgentBody({ view, child, depth, children }: SubAgentBodyProps
           {child.error.message}
         </p>
       )}
-      <Blocks blocks={view.blocks} />
+      <ContentBlocks blocks={view.blocks} />
     </>
   );
 }
 
-/** Deeper ones are not moved in any further: on a phone nothing would be left of the line. */
-const deepestIndent = 4;
+/** Deeper levels are not indented further: on a phone no space would be left. */
+const maxIndentDepth = 4;
 
-export function StopSubAgent({ call, child }: { call: ToolCallItem; child: SubAgentView }) {
-  const words = useWords(answerWords);
-  const { chat } = useScene();
+export function StopSubAgentButton({
+  call,
+  child,
+}: {
+  call: ToolCallItem;
+  child: SubAgentViewModel;
+}) {
+  const t = useMessages(answerMessages);
+  const { chat } = useAnswerContext();
   const [isStopping, setStopping] = useState(false);
   const stop = async () => {
     if (isStopping) return;
@@ -99,112 +104,129 @@ export function StopSubAgent({ call, child }: { call: ToolCallItem; child: SubAg
   };
   return (
     <IconButton
-      ref={passesToLine}
+      ref={focusTriggerOnUnmount}
       icon="stop"
       small
-      label={words.stopSubAgent(child.agent ?? call.name)}
-      // Disabled, it would lose the focus before it goes.
+      label={t.stopSubAgent(child.agent ?? call.name)}
+      // Not `disabled`: a disabled button loses the focus before it unmounts.
       aria-disabled={isStopping || undefined}
       onClick={() => void stop()}
     />
   );
 }
 
-const passesToLine = passesFocusTo((button) =>
-  button.closest(".answer-fold-line")?.querySelector<HTMLElement>(".answer-fold-head"),
+const focusTriggerOnUnmount = focusOnUnmount((button) =>
+  button
+    .closest(".answer-disclosure-header")
+    ?.querySelector<HTMLElement>(".answer-disclosure-trigger"),
 );
 
-function inWords(now: SubAgentNow, words: AnswerWords): string {
-  switch (now.is) {
+function formatActivity(activity: SubAgentActivity, t: AnswerMessages): string {
+  switch (activity.type) {
     case "starting":
-      return words.starting;
+      return t.starting;
     case "thinking":
-      return words.nowThinking;
+      return t.thinkingNow;
     case "writing":
-      return words.nowWriting;
+      return t.writingNow;
     case "silent":
-      return words.saidNothing;
+      return t.noOutput;
     case "waiting":
-      return words.nowWaiting(now.tool);
+      return t.waitingNow(activity.tool);
     case "calling":
-      return `${now.tool} ${now.line}`.trim();
-    case "asking":
-      return `${now.agent}: ${inWords(now.now, words)}`;
-    case "said":
-      return now.line;
+      return `${activity.tool} ${activity.line}`.trim();
+    case "delegating":
+      return `${activity.agent}: ${formatActivity(activity.activity, t)}`;
+    case "answered":
+      return activity.line;
     default:
-      return unreachable(now);
+      return assertNever(activity);
   }
 }
 
-function factsOf({ timeline, usage }: SubAgentView, words: AnswerWords, format: Format): string[] {
+function formatFacts(
+  { timeline, usage }: SubAgentViewModel,
+  t: AnswerMessages,
+  format: Formatter,
+): string[] {
   const { total_tokens: tokens = 0, cost } = usage ?? {};
   return [
-    words.steps(stepCount(timeline)),
-    ...(tokens === 0 ? [] : [words.tokens(format.tokens(tokens))]),
-    ...(cost === undefined ? [] : [words.cost(format.cost(cost))]),
+    t.steps(countSteps(timeline)),
+    ...(tokens === 0 ? [] : [t.tokens(format.compactCount(tokens))]),
+    ...(cost === undefined ? [] : [t.cost(format.cost(cost))]),
   ];
 }
 
-function promptIn(json: string): string {
+function parsePrompt(json: string): string {
   try {
-    const given = JSON.parse(json) as { prompt?: unknown } | null;
-    return typeof given?.prompt === "string" ? given.prompt : "";
+    const input = JSON.parse(json) as { prompt?: unknown } | null;
+    return typeof input?.prompt === "string" ? input.prompt : "";
   } catch {
     return "";
   }
 }
 
-/** What a sub-agent does now, or what it has said last; why it failed, if it has said nothing. */
-export type SubAgentNow =
-  | { readonly is: "starting" | "thinking" | "writing" | "silent" }
-  | { readonly is: "waiting"; readonly tool: string }
-  | { readonly is: "calling"; readonly tool: string; readonly line: string }
-  /** Another sub-agent, which does something itself. */
-  | { readonly is: "asking"; readonly agent: string; readonly now: SubAgentNow }
-  | { readonly is: "said"; readonly line: string };
+/** What a sub-agent is doing; once it has ended, its last message or its error. */
+export type SubAgentActivity =
+  | { readonly type: "starting" | "thinking" | "writing" | "silent" }
+  | { readonly type: "waiting"; readonly tool: string }
+  | { readonly type: "calling"; readonly tool: string; readonly line: string }
+  /** Waiting for another sub-agent, whose activity is included. */
+  | { readonly type: "delegating"; readonly agent: string; readonly activity: SubAgentActivity }
+  | { readonly type: "answered"; readonly line: string };
 
-function nowOf({ timeline, error }: SubAgentView, read: ReadMarkdown): SubAgentNow {
-  const [first] = timeline.pending;
-  if (first !== undefined) return { is: "waiting", tool: first.tool ?? "" };
-  const last = timeline.pieces.at(-1)?.at(-1);
+function getActivity(
+  { timeline, error }: SubAgentViewModel,
+  toText: MarkdownToTextPieces,
+): SubAgentActivity {
+  const [approval] = timeline.pendingApprovals;
+  if (approval !== undefined) return { type: "waiting", tool: approval.tool ?? "" };
+  const lastStep = timeline.stepChunks.at(-1)?.at(-1);
   if (!timeline.isRunning) {
-    const said = stepsIn(timeline).findLast((step) => step.is === "message");
-    const line = oneLine(said?.is === "message" ? textOf(said.item, read) : (error?.message ?? ""));
-    return line === "" ? { is: "silent" } : { is: "said", line };
+    const lastMessage = getTimelineSteps(timeline).findLast((step) => step.type === "message");
+    const line = toSingleLine(
+      lastMessage?.type === "message"
+        ? excerptMessage(lastMessage.item, toText)
+        : (error?.message ?? ""),
+    );
+    return line === "" ? { type: "silent" } : { type: "answered", line };
   }
-  if (last === undefined) return { is: "starting" };
-  if (last.is === "calls") {
-    const open = last.calls.findLast(({ state }) => isOpenState(state));
-    if (open === undefined) return { is: "thinking" };
-    const { name, status, arguments: json } = open.call;
-    if (open.child !== undefined)
-      return { is: "asking", agent: open.child.agent ?? name, now: nowOf(open.child, read) };
+  if (lastStep === undefined) return { type: "starting" };
+  if (lastStep.type === "calls") {
+    const openCall = lastStep.calls.findLast(({ state }) => isCallUnfinished(state));
+    if (openCall === undefined) return { type: "thinking" };
+    const { name, status, arguments: json } = openCall.call;
+    if (openCall.child !== undefined)
+      return {
+        type: "delegating",
+        agent: openCall.child.agent ?? name,
+        activity: getActivity(openCall.child, toText),
+      };
     return {
-      is: "calling",
+      type: "calling",
       tool: name,
-      line: status === "in_progress" ? "" : argumentsLine(open.changed ?? json),
+      line: status === "in_progress" ? "" : summarizeArguments(openCall.editedArguments ?? json),
     };
   }
-  return { is: last.is === "message" ? "writing" : "thinking" };
+  return { type: lastStep.type === "message" ? "writing" : "thinking" };
 }
 
-/** How many things it has done, those of the agents that it asked not counted. */
-function stepCount(timeline: TimelineView): number {
-  return timeline.pieces.reduce((sum, piece) => sum + countOf(piece), 0);
+/** Counts the steps of a sub-agent, without those of its own sub-agents. */
+function countSteps(timeline: TimelineViewModel): number {
+  return timeline.stepChunks.reduce((sum, chunk) => sum + countChunkSteps(chunk), 0);
 }
 
-const countOf = once((piece: readonly StepView[]) =>
-  piece.reduce((sum, step) => sum + (step.is === "calls" ? step.calls.length : 1), 0),
+const countChunkSteps = memoizeByObject((chunk: readonly StepViewModel[]) =>
+  chunk.reduce((sum, step) => sum + (step.type === "calls" ? step.calls.length : 1), 0),
 );
 
-/** More than one line shows. */
+/** More characters than fit on one line. */
 const excerptLength = 2000;
 
-function textOf({ block_list }: MessageItem, read: ReadMarkdown): string {
+function excerptMessage({ block_list }: MessageItem, toText: MarkdownToTextPieces): string {
   const texts = block_list.flatMap((block) =>
     block.type === "text"
-      ? read({ ...block, text: block.text.slice(0, excerptLength) }, false)
+      ? toText({ ...block, text: block.text.slice(0, excerptLength) }, false)
       : [],
   );
   return texts.join(" ").slice(0, excerptLength);

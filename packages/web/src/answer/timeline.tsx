@@ -1,142 +1,149 @@
 import { memo } from "react";
-import type { MessageItem, TaskApproval } from "@deltawire/tasks";
-import { BlockView } from "../blocks/blocks.tsx";
+import { assertNever, type MessageItem, type TaskApproval } from "@deltawire/tasks";
+import { ContentBlockView } from "../blocks/content-blocks.tsx";
 import { LazyMarkdown } from "../markdown/lazy-markdown.tsx";
-import { LazyMount } from "../parts/lazy-mount.tsx";
-import { unreachable } from "../unreachable.ts";
-import { useWords } from "../words/use-words.ts";
-import { ApprovalInPlace } from "./approval-in-place.tsx";
-import { Awaiting, Caret } from "./awaiting.tsx";
+import { LazyMount } from "../ui/lazy-mount.tsx";
+import { useMessages } from "../messages/use-messages.ts";
+import { InlineApproval } from "./inline-approval.tsx";
+import { PendingIndicator, Caret } from "./pending-indicator.tsx";
 import { CallGroup } from "./call-card.tsx";
 import { Citation } from "./citation.tsx";
 import { EarlierSourcesContext, noEarlierSources } from "./earlier-sources.ts";
-import { useAreStepsWanted } from "./go-to-call.ts";
-import { guessedHeight } from "./guessed-height.ts";
+import { useForceMountSteps } from "./go-to-call.ts";
+import { estimateStepsHeight } from "./estimate-height.ts";
 import { Reasoning } from "./reasoning.tsx";
-import { Said } from "./said.tsx";
-import { SourcesContext, useScene } from "./scene.ts";
-import type { StepView, TimelineView } from "./timeline-view.ts";
-import { answerWords } from "./words.ts";
+import { TaskInputView } from "./task-input-view.tsx";
+import { SourcesContext, useAnswerContext } from "./answer-context.ts";
+import type { StepViewModel, TimelineViewModel } from "./timeline-view-model.ts";
+import { answerMessages } from "./messages.ts";
 
 interface TimelineProps {
-  timeline: TimelineView;
+  timeline: TimelineViewModel;
   depth: number;
 }
 
-/** So many pieces at the end, and the first: all of a short timeline, and what is added to a long one or unfolded. */
-const drawnAtOnce = 2;
+/** The first chunk and this many at the end mount immediately, so that a short timeline and new steps of a long one are visible. */
+const eagerChunkCount = 2;
 
-/** What a task did, step by step; that of a sub-agent stands within the call that asked it. */
+/** The steps of a task. The timeline of a sub-agent is inside the call that started it. */
 export const Timeline = memo(function Timeline({ timeline, depth }: TimelineProps) {
-  const { pieces, sources, asked, taskId, isRunning } = timeline;
+  const { stepChunks, sources, taskApprovals, taskId, isRunning } = timeline;
   const steps = (
     <SourcesContext value={sources}>
       <div className="answer-timeline">
-        {pieces.map((steps, at) => (
-          <Piece
-            key={at}
+        {stepChunks.map((steps, index) => (
+          <TimelineChunk
+            key={index}
             steps={steps}
             depth={depth}
             isRunning={isRunning}
-            isDrawnAtOnce={at === 0 || at >= pieces.length - drawnAtOnce}
+            initiallyMounted={index === 0 || index >= stepChunks.length - eagerChunkCount}
           />
         ))}
-        <Asked approvals={asked} />
-        {timeline.awaitsModel && <Awaiting taskId={taskId} />}
+        <TaskApprovals approvals={taskApprovals} />
+        {timeline.isAwaitingModel && <PendingIndicator taskId={taskId} />}
       </div>
     </SourcesContext>
   );
-  // A sub-agent knows nothing of the conversation: its numbers are its own.
+  // A sub-agent does not see the chat, so its citations cannot refer to earlier answers.
   if (depth === 0) return steps;
   return <EarlierSourcesContext value={noEarlierSources}>{steps}</EarlierSourcesContext>;
 });
 
-interface PieceProps {
-  steps: readonly StepView[];
+interface TimelineChunkProps {
+  steps: readonly StepViewModel[];
   depth: number;
   isRunning: boolean;
-  isDrawnAtOnce: boolean;
+  initiallyMounted: boolean;
 }
 
-const Piece = memo(function Piece({ steps, depth, isRunning, isDrawnAtOnce }: PieceProps) {
-  const isWanted = useAreStepsWanted(steps);
+const TimelineChunk = memo(function TimelineChunk({
+  steps,
+  depth,
+  isRunning,
+  initiallyMounted,
+}: TimelineChunkProps) {
+  const forceMount = useForceMountSteps(steps);
   return (
     <LazyMount
-      name={`steps from ${steps[0]?.key}`}
-      className="answer-piece"
-      guess={() => guessedHeight(steps)}
-      isWanted={isWanted}
-      isDrawnAtOnce={isDrawnAtOnce}
+      cacheKey={`steps from ${steps[0]?.key}`}
+      className="answer-timeline-chunk"
+      estimateHeight={() => estimateStepsHeight(steps)}
+      forceMount={forceMount}
+      initiallyMounted={initiallyMounted}
     >
       {() =>
-        steps.map((step) => <Step key={step.key} step={step} depth={depth} isRunning={isRunning} />)
+        steps.map((step) => (
+          <TimelineStep key={step.key} step={step} depth={depth} isRunning={isRunning} />
+        ))
       }
     </LazyMount>
   );
 });
 
-interface StepProps {
-  step: StepView;
+interface TimelineStepProps {
+  step: StepViewModel;
   depth: number;
   isRunning: boolean;
 }
 
-const Step = memo(function Step({ step, depth, isRunning }: StepProps) {
-  switch (step.is) {
+const TimelineStep = memo(function TimelineStep({ step, depth, isRunning }: TimelineStepProps) {
+  switch (step.type) {
     case "reasoning":
       return <Reasoning item={step.item} startedAt={step.startedAt} />;
     case "message":
-      return <Message item={step.item} />;
-    case "said":
-      return <Said said={step} isRunning={isRunning} />;
+      return <MessageStep item={step.item} />;
+    case "input":
+      return <TaskInputView step={step} isRunning={isRunning} />;
     case "calls":
-      return <CallGroup calls={step.calls} depth={depth} draw={draw} />;
+      return <CallGroup calls={step.calls} depth={depth} renderTimeline={renderTimeline} />;
     default:
-      return unreachable(step);
+      return assertNever(step);
   }
 });
 
-function Asked({ approvals }: { approvals: readonly TaskApproval[] }) {
+function TaskApprovals({ approvals }: { approvals: readonly TaskApproval[] }) {
   return approvals.map((approval) => (
-    <ApprovalInPlace key={approval.approval_id} approval={approval} />
+    <InlineApproval key={approval.approval_id} approval={approval} />
   ));
 }
 
-/** Calls draw the timelines of their sub-agents by it. */
-function draw(timeline: TimelineView, depth: number) {
+/** Passed down to calls, which cannot import `Timeline` without a cycle. */
+function renderTimeline(timeline: TimelineViewModel, depth: number) {
   return <Timeline timeline={timeline} depth={depth} />;
 }
 
-const Message = memo(function Message({ item }: { item: MessageItem }) {
-  const words = useWords(answerWords);
-  const { isContinued } = useScene();
-  const isGrowing = item.status === "in_progress";
+const MessageStep = memo(function MessageStep({ item }: { item: MessageItem }) {
+  const t = useMessages(answerMessages);
+  const { isContinued } = useAnswerContext();
+  const isStreaming = item.status === "in_progress";
   const blocks = item.block_list;
-  const last = blocks.at(-1);
+  const lastBlock = blocks.at(-1);
   const isEmpty =
-    last === undefined || (blocks.length === 1 && last.type === "text" && last.text === "");
+    lastBlock === undefined ||
+    (blocks.length === 1 && lastBlock.type === "text" && lastBlock.text === "");
   return (
-    <div className="answer-message" data-said={item.id}>
-      {blocks.map((block, at) =>
+    <div className="answer-message" data-part-id={item.id}>
+      {blocks.map((block, index) =>
         block.type === "text" ? (
           <LazyMarkdown
-            key={at}
+            key={index}
             text={block.text}
             annotations={block.annotations}
-            growing={isGrowing && block === last}
-            cite={cite}
+            isStreaming={isStreaming && block === lastBlock}
+            renderCitation={renderCitation}
           />
         ) : (
-          <BlockView key={at} block={block} number={at + 1} />
+          <ContentBlockView key={index} block={block} number={index + 1} />
         ),
       )}
-      {isGrowing && isEmpty && <Caret />}
-      {item.status === "incomplete" && !isContinued && <p className="quiet">{words.cutOff}</p>}
+      {isStreaming && isEmpty && <Caret />}
+      {item.status === "incomplete" && !isContinued && <p className="muted">{t.truncated}</p>}
     </div>
   );
 });
 
-/** The same function always: what has been drawn of a growing text stays. */
-function cite(reference: number, resolved: boolean) {
+/** A stable function, so that rendered parts of streaming text stay memoized. */
+function renderCitation(reference: number, resolved: boolean) {
   return <Citation number={reference} resolved={resolved} />;
 }

@@ -1,260 +1,268 @@
+import { assertNever } from "@deltawire/tasks";
 import { lazy, Suspense, useState, useSyncExternalStore } from "react";
-import { ApprovalTray, useTitleCount } from "../approvals/tray.tsx";
-import { Conversation } from "../chat/conversation.tsx";
-import { NewChat } from "../chat/new-chat.tsx";
+import { ApprovalTray, useDocumentTitle } from "../approvals/approval-tray.tsx";
+import { ChatView } from "../chat/chat-view.tsx";
+import { NewChatView } from "../chat/new-chat-view.tsx";
 import { useCell } from "../hooks/use-cell.ts";
-import { useCommands, usePage } from "../hooks/use-page.ts";
-import { ChatList, useListCommands } from "../list/chat-list.tsx";
-import { IconButton } from "../parts/button.tsx";
-import { Icon, type IconName } from "../parts/icon.tsx";
-import { Menu } from "../parts/menu.tsx";
-import { Spinner } from "../parts/signs.tsx";
-import { Toasts } from "../parts/toasts.tsx";
-import { hashOf, type Route } from "../browser/route.ts";
-import { unreachable } from "../unreachable.ts";
-import { useWords } from "../words/use-words.ts";
+import { useCommands, useAppStore } from "../hooks/use-app-store.ts";
+import { ChatList, useChatListCommands } from "../list/chat-list.tsx";
+import { IconButton } from "../ui/button.tsx";
+import { Icon, type IconName } from "../ui/icon.tsx";
+import { Menu } from "../ui/menu.tsx";
+import { Spinner } from "../ui/indicators.tsx";
+import { Toaster } from "../ui/toaster.tsx";
+import { formatHashRoute, type HashRoute } from "../browser/hash-router.ts";
+import { useMessages } from "../messages/use-messages.ts";
 import { ConnectionNotice, StoreNotice } from "./connection-notice.tsx";
-import { FailureGuard } from "./failure-guard.tsx";
-import { Palette } from "./palette.tsx";
+import { ErrorBoundary } from "./error-boundary.tsx";
+import { CommandPalette } from "./command-palette.tsx";
 import { PreferencesDialog } from "./preferences-dialog.tsx";
 import { ShortcutsDialog } from "./shortcuts-dialog.tsx";
 import { useShortcuts } from "./use-shortcuts.ts";
-import { appWords } from "./words.ts";
+import { appMessages } from "./messages.ts";
 import "./app.css";
 
 const TreeView = lazy(async () => ({ default: (await import("../tree/tree-view.tsx")).TreeView }));
 const Upstreams = lazy(async () => ({
-  default: (await import("../upstreams/upstreams.tsx")).Upstreams,
+  default: (await import("../upstreams/upstreams-view.tsx")).UpstreamsView,
 }));
 
-type Open = "nothing" | "palette" | "shortcuts" | "preferences";
+type OpenDialog = "none" | "palette" | "shortcuts" | "preferences";
 
-/** The frame around everything: what there is on the left, what is looked at on the right. */
+/** The layout of the page: the header, the chat list, and the view of the current route. */
 export function App() {
-  const page = usePage();
-  const words = useWords(appWords);
-  const route = useCell(page.router.route);
-  const preferences = useCell(page.preferences);
-  const [open, setOpen] = useState<Open>("nothing");
-  const [drawer, setDrawer] = useState(false);
-  const isNarrow = useNarrow();
-  const hasList = isNarrow ? drawer : preferences.sidebar === "shown";
+  const app = useAppStore();
+  const t = useMessages(appMessages);
+  const route = useCell(app.router.route);
+  const preferences = useCell(app.preferences);
+  const [openDialog, setOpenDialog] = useState<OpenDialog>("none");
+  const [isDrawerOpen, setDrawerOpen] = useState(false);
+  const isNarrow = useIsNarrow();
+  const isListVisible = isNarrow ? isDrawerOpen : preferences.sidebar === "shown";
   const toggleList = () => {
-    if (isNarrow) setDrawer(!drawer);
-    else page.preferences.change({ sidebar: hasList ? "hidden" : "shown" });
+    if (isNarrow) setDrawerOpen(!isDrawerOpen);
+    else app.preferences.change({ sidebar: isListVisible ? "hidden" : "shown" });
   };
   const toggleTheme = () =>
-    page.preferences.change({
+    app.preferences.change({
       theme: document.documentElement.dataset["theme"] === "dark" ? "light" : "dark",
     });
-  useListCommands(() => {
-    if (!hasList) toggleList();
+  useChatListCommands(() => {
+    if (!isListVisible) toggleList();
   });
-  useTitleCount();
+  useDocumentTitle();
   useShortcuts();
   useCommands([
     {
       id: "palette",
-      title: words.palette,
-      group: words.general,
+      title: t.palette,
+      group: t.general,
       keys: "mod+k",
       hidden: true,
-      run: () => setOpen("palette"),
+      run: () => setOpenDialog("palette"),
     },
     {
       id: "shortcuts",
-      title: words.shortcuts,
-      group: words.general,
+      title: t.shortcuts,
+      group: t.general,
       keys: "?",
-      run: () => setOpen("shortcuts"),
+      run: () => setOpenDialog("shortcuts"),
     },
     {
       id: "preferences",
-      title: words.preferences,
-      group: words.general,
+      title: t.preferences,
+      group: t.general,
       keys: "mod+,",
-      run: () => setOpen("preferences"),
+      run: () => setOpenDialog("preferences"),
     },
     {
       id: "list",
-      title: hasList ? words.hideList : words.showList,
-      group: words.general,
+      title: isListVisible ? t.hideList : t.showList,
+      group: t.general,
       keys: "mod+b",
       run: toggleList,
     },
-    ...(isNarrow && drawer
+    ...(isNarrow && isDrawerOpen
       ? [
           {
-            id: "list-away",
-            title: words.hideList,
-            group: words.general,
+            id: "list-close",
+            title: t.hideList,
+            group: t.general,
             keys: "escape",
             hidden: true,
-            run: () => setDrawer(false),
+            run: () => setDrawerOpen(false),
           },
         ]
       : []),
-    { id: "theme", title: words.toggleTheme, group: words.general, run: toggleTheme },
+    { id: "theme", title: t.toggleTheme, group: t.general, run: toggleTheme },
     {
       id: "upstreams",
-      title: words.goUpstreams,
-      group: words.general,
-      words: "codex models",
-      run: () => page.router.go({ is: "upstreams" }),
+      title: t.openUpstreams,
+      group: t.general,
+      keywords: "codex models",
+      run: () => app.router.navigate({ type: "upstreams" }),
     },
   ]);
   return (
-    <div className="app" data-list={hasList || undefined}>
+    <div className="app" data-list-visible={isListVisible || undefined}>
       <a className="app-skip" href="#content" onClick={skipToContent}>
-        {words.skip}
+        {t.skip}
       </a>
       <header className="app-bar">
         <IconButton
           icon="sidebar"
-          label={hasList ? words.hideList : words.showList}
-          aria-expanded={hasList}
+          label={isListVisible ? t.hideList : t.showList}
+          aria-expanded={isListVisible}
           onClick={toggleList}
         />
-        <a className="app-name" href={hashOf({ is: "new" })}>
+        <a className="app-name" href={formatHashRoute({ type: "new" })}>
           Deltawire
         </a>
         <Navigation route={route} />
         <ConnectionNotice />
         <ApprovalTray />
-        <AppMenu onOpen={setOpen} onTheme={toggleTheme} />
+        <AppMenu onOpen={setOpenDialog} onToggleTheme={toggleTheme} />
         <StoreNotice />
       </header>
-      {hasList && (
-        <nav className="app-list" aria-label={words.chats}>
-          <FailureGuard>
-            <ChatList onChosen={() => setDrawer(false)} />
-          </FailureGuard>
+      {isListVisible && (
+        <nav className="app-list" aria-label={t.chats}>
+          <ErrorBoundary>
+            <ChatList onSelect={() => setDrawerOpen(false)} />
+          </ErrorBoundary>
         </nav>
       )}
-      {isNarrow && drawer && (
-        <div className="app-shade" aria-hidden="true" onClick={() => setDrawer(false)} />
+      {isNarrow && isDrawerOpen && (
+        <div className="app-backdrop" aria-hidden="true" onClick={() => setDrawerOpen(false)} />
       )}
       <main id="content" className="app-content" tabIndex={-1}>
-        <FailureGuard key={"chatId" in route ? route.chatId : route.is}>
-          <Suspense fallback={<Waiting label={words.starting} />}>
-            <Content route={route} />
+        <ErrorBoundary key={"chatId" in route ? route.chatId : route.type}>
+          <Suspense fallback={<LoadingScreen label={t.connectingToGateway} />}>
+            <RouteContent route={route} />
           </Suspense>
-        </FailureGuard>
+        </ErrorBoundary>
       </main>
-      {open === "palette" && <Palette onClose={() => setOpen("nothing")} />}
-      {open === "shortcuts" && <ShortcutsDialog onClose={() => setOpen("nothing")} />}
-      {open === "preferences" && <PreferencesDialog onClose={() => setOpen("nothing")} />}
-      <Toasts />
+      {openDialog === "palette" && <CommandPalette onClose={() => setOpenDialog("none")} />}
+      {openDialog === "shortcuts" && <ShortcutsDialog onClose={() => setOpenDialog("none")} />}
+      {openDialog === "preferences" && <PreferencesDialog onClose={() => setOpenDialog("none")} />}
+      <Toaster />
     </div>
   );
 }
 
-function Waiting({ label }: { label: string }) {
+function LoadingScreen({ label }: { label: string }) {
   return (
-    <div className="app-waiting">
+    <div className="app-loading">
       <Spinner label={label} />
     </div>
   );
 }
 
-function Content({ route }: { route: Route }) {
-  switch (route.is) {
+function RouteContent({ route }: { route: HashRoute }) {
+  switch (route.type) {
     case "new":
-      return <NewChat />;
+      return <NewChatView />;
     case "chat":
-      return <Conversation key={route.chatId} chatId={route.chatId} nodeId={route.nodeId} />;
+      return <ChatView key={route.chatId} chatId={route.chatId} nodeId={route.nodeId} />;
     case "tree":
       return <TreeView key={route.chatId} chatId={route.chatId} />;
     case "upstreams":
       return <Upstreams />;
     default:
-      return unreachable(route);
+      return assertNever(route);
   }
 }
 
-function Navigation({ route }: { route: Route }) {
-  const words = useWords(appWords);
+function Navigation({ route }: { route: HashRoute }) {
+  const t = useMessages(appMessages);
   return (
     <nav className="app-navigation" aria-label="Deltawire">
-      {places.map(({ name, icon, route: to, shows }) => (
+      {navigationItems.map(({ name, icon, route: to, activeFor }) => (
         <a
           key={name}
-          href={hashOf(to)}
-          aria-label={words[name]}
-          aria-current={shows.includes(route.is) ? "page" : undefined}
+          href={formatHashRoute(to)}
+          aria-label={t[name]}
+          aria-current={activeFor.includes(route.type) ? "page" : undefined}
         >
           <Icon name={icon} />
-          <span>{words[name]}</span>
+          <span>{t[name]}</span>
         </a>
       ))}
     </nav>
   );
 }
 
-function AppMenu({ onOpen, onTheme }: { onOpen: (open: Open) => void; onTheme: () => void }) {
-  const page = usePage();
-  const words = useWords(appWords);
-  const session = useCell(page.session.state);
-  const signOut = {
-    label: words.signOut,
+function AppMenu({
+  onOpen,
+  onToggleTheme,
+}: {
+  onOpen: (dialog: OpenDialog) => void;
+  onToggleTheme: () => void;
+}) {
+  const app = useAppStore();
+  const t = useMessages(appMessages);
+  const session = useCell(app.session.state);
+  const signOutItem = {
+    label: t.signOut,
     icon: "key",
-    run: () => void page.session.signOut(),
+    run: () => void app.session.signOut(),
   } as const;
   return (
     <Menu
-      label={words.more}
+      label={t.more}
       items={[
         {
-          label: words.palette,
+          label: t.palette,
           icon: "search",
           keys: "mod+k",
           run: () => onOpen("palette"),
         },
-        { label: words.shortcuts, icon: "list", keys: "?", run: () => onOpen("shortcuts") },
-        { label: words.toggleTheme, icon: "moon", run: onTheme },
+        { label: t.shortcuts, icon: "list", keys: "?", run: () => onOpen("shortcuts") },
+        { label: t.toggleTheme, icon: "moon", run: onToggleTheme },
         {
-          label: words.preferences,
+          label: t.preferences,
           icon: "settings",
           keys: "mod+,",
           run: () => onOpen("preferences"),
         },
-        ...(session.is === "open" && session.withToken ? (["line", signOut] as const) : []),
+        ...(session.status === "open" && session.hasToken
+          ? (["separator", signOutItem] as const)
+          : []),
       ]}
     />
   );
 }
 
-/** The address stays as it is: it is the route. */
+/** Moves the focus without following the link, because the URL hash is the route. */
 function skipToContent(event: { preventDefault: () => void }): void {
   event.preventDefault();
   document.querySelector<HTMLElement>("#content")?.focus();
 }
 
-/** Where the navigation leads. */
-interface Place {
+/** A link of the main navigation. */
+interface NavigationItem {
   readonly name: "chats" | "upstreams";
   readonly icon: IconName;
-  readonly route: Route;
-  /** What is shown there. */
-  readonly shows: readonly Route["is"][];
+  readonly route: HashRoute;
+  /** Routes on which the link is marked as current. */
+  readonly activeFor: readonly HashRoute["type"][];
 }
 
-const places: readonly Place[] = [
-  { name: "chats", icon: "quote", route: { is: "new" }, shows: ["new", "chat", "tree"] },
-  { name: "upstreams", icon: "plug", route: { is: "upstreams" }, shows: ["upstreams"] },
+const navigationItems: readonly NavigationItem[] = [
+  { name: "chats", icon: "quote", route: { type: "new" }, activeFor: ["new", "chat", "tree"] },
+  { name: "upstreams", icon: "plug", route: { type: "upstreams" }, activeFor: ["upstreams"] },
 ];
 
-const narrow = "(max-width: 860px)";
+const narrowQuery = "(max-width: 860px)";
 
-/** Whether the list lies over the content instead of beside it. */
-function useNarrow(): boolean {
+/** Returns true if the chat list covers the content as a drawer. */
+function useIsNarrow(): boolean {
   return useSyncExternalStore(
     (listener) => {
-      const query = matchMedia(narrow);
-      query.addEventListener("change", listener);
-      return () => query.removeEventListener("change", listener);
+      const mediaQuery = matchMedia(narrowQuery);
+      mediaQuery.addEventListener("change", listener);
+      return () => mediaQuery.removeEventListener("change", listener);
     },
-    () => matchMedia(narrow).matches,
+    () => matchMedia(narrowQuery).matches,
     () => false,
   );
 }

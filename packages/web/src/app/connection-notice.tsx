@@ -1,58 +1,60 @@
+import { assertNever } from "@deltawire/tasks";
 import { useEffect, useState } from "react";
 import { useCell } from "../hooks/use-cell.ts";
-import { usePage } from "../hooks/use-page.ts";
-import { Button } from "../parts/button.tsx";
-import { Icon } from "../parts/icon.tsx";
-import type { Connection } from "../state/page.ts";
-import { unreachable } from "../unreachable.ts";
-import { useWords } from "../words/use-words.ts";
-import { appWords, type AppWords } from "./words.ts";
+import { useAppStore } from "../hooks/use-app-store.ts";
+import { Button } from "../ui/button.tsx";
+import { Icon } from "../ui/icon.tsx";
+import type { GatewayConnectionState } from "../state/app-store.ts";
+import { useMessages } from "../messages/use-messages.ts";
+import { appMessages, type AppMessages } from "./messages.ts";
 
-/** Says what is the matter with the connection, and nothing while all is well. */
+/** Shows the connection state while it is not live, and a confirmation after a reconnect. */
 export function ConnectionNotice() {
-  const page = usePage();
-  const connection = useCell(page.connection);
-  const words = useWords(appWords);
-  const seconds = useSecondsUntil(connection.is === "lost" ? connection.retryAt : undefined);
+  const app = useAppStore();
+  const connection = useCell(app.connection);
+  const t = useMessages(appMessages);
+  const seconds = useSecondsUntil(connection.status === "lost" ? connection.retryAt : undefined);
   return (
-    <div className="app-connection" role="status" data-is={connection.is}>
-      {connection.is === "live" && connection.again && <Icon name="check" />}
-      {connection.is !== "live" && connection.is !== "connecting" && <Icon name="warning" />}
-      <span>{sentence(connection, words)}</span>
-      {connection.is === "lost" && (
-        // Not read out every second.
-        <span aria-hidden="true">
-          {seconds === undefined || seconds <= 0 ? words.retrying : words.retryIn(seconds)}
+    <div className="app-connection" role="status" data-state={connection.status}>
+      {connection.status === "live" && connection.isReconnected && <Icon name="check" />}
+      {connection.status !== "live" && connection.status !== "connecting" && (
+        <Icon name="warning" />
+      )}
+      <span>{formatConnection(connection, t)}</span>
+      {connection.status === "lost" && (
+        // Hidden from screen readers, which would announce it every second.
+        <span className="app-countdown" aria-hidden="true">
+          {seconds === undefined || seconds <= 0 ? t.retrying : t.retryIn(seconds)}
         </span>
       )}
-      {connection.is === "lost" && (
-        <Button small kind="ghost" onClick={() => page.reconnect()}>
-          {words.tryAgain}
+      {connection.status === "lost" && (
+        <Button small kind="ghost" onClick={() => app.reconnect()}>
+          {t.tryAgain}
         </Button>
       )}
-      {connection.is === "outdated" && (
+      {connection.status === "outdated" && (
         <Button small kind="ghost" onClick={() => window.location.reload()}>
-          {words.reload}
+          {t.reload}
         </Button>
       )}
     </div>
   );
 }
 
-function sentence(connection: Connection, words: AppWords): string {
-  switch (connection.is) {
+function formatConnection(connection: GatewayConnectionState, t: AppMessages): string {
+  switch (connection.status) {
     case "live":
-      return connection.again ? words.back : "";
+      return connection.isReconnected ? t.reconnected : "";
     case "connecting":
-      return words.connecting;
+      return t.connecting;
     case "offline":
-      return words.offline;
+      return t.offline;
     case "outdated":
-      return words.outdated;
+      return t.outdated;
     case "lost":
-      return connection.store === undefined ? words.lost : words.noStore;
+      return connection.storeProblem === undefined ? t.disconnected : t.noStore;
     default:
-      return unreachable(connection);
+      return assertNever(connection);
   }
 }
 
@@ -66,24 +68,24 @@ function useSecondsUntil(time: number | undefined): number | undefined {
   return time === undefined ? undefined : Math.ceil((time - now) / 1000);
 }
 
-/** Says that there are no chats because the gateway cannot open its store, and what to do about it. */
+/** Explains what to do if the gateway cannot open its store. */
 export function StoreNotice() {
-  const connection = useCell(usePage().connection);
-  const words = useWords(appWords);
-  const store = connection.is === "lost" ? connection.store : undefined;
-  if (store === undefined) return null;
+  const connection = useCell(useAppStore().connection);
+  const t = useMessages(appMessages);
+  const storeProblem = connection.status === "lost" ? connection.storeProblem : undefined;
+  if (storeProblem === undefined) return null;
   return (
-    <div className="app-store" role="alert">
+    <div className="app-store-notice" role="alert">
       <Icon name="warning" />
       <div>
-        <strong>{store.isInUse ? words.storeInUse : words.storeProblem}</strong>
-        {store.isInUse && (
+        <strong>{storeProblem.isInUse ? t.storeInUse : t.storeProblem}</strong>
+        {storeProblem.isInUse && (
           <p>
-            {words.storeInUseAdvice} <code>--data FOLDER --port N</code>
+            {t.storeInUseAdvice} <code>--data FOLDER --port N</code>
           </p>
         )}
         <p className="plain-text" dir="auto">
-          {store.message}
+          {storeProblem.message}
         </p>
       </div>
     </div>

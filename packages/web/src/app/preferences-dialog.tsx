@@ -1,63 +1,63 @@
 import { useCell } from "../hooks/use-cell.ts";
-import { usePage } from "../hooks/use-page.ts";
-import { Button } from "../parts/button.tsx";
-import { Dialog } from "../parts/dialog.tsx";
-import { Field, Select } from "../parts/field.tsx";
-import type { Preferences } from "../state/page.ts";
-import { useWords } from "../words/use-words.ts";
-import { languages } from "../words/words.ts";
-import { appWords } from "./words.ts";
+import { useAppStore } from "../hooks/use-app-store.ts";
+import { Button } from "../ui/button.tsx";
+import { Dialog } from "../ui/dialog.tsx";
+import { Field, Select } from "../ui/field.tsx";
+import type { Preferences } from "../state/app-store.ts";
+import { useMessages } from "../messages/use-messages.ts";
+import { languages } from "../messages/define-messages.ts";
+import { appMessages } from "./messages.ts";
 
-/** They hold at once, and in this browser. */
+/** Changes apply immediately and are stored in this browser. */
 export function PreferencesDialog({ onClose }: { onClose: () => void }) {
-  const words = useWords(appWords);
+  const t = useMessages(appMessages);
   return (
     <Dialog
-      title={words.preferences}
+      title={t.preferences}
       onClose={onClose}
       footer={
         <Button kind="primary" onClick={onClose}>
-          {words.done}
+          {t.done}
         </Button>
       }
     >
       <div className="app-preferences">
-        <Choice
+        <PreferenceSelect
           name="language"
-          label={words.language}
+          label={t.language}
           options={languages.map(({ language, name }) => [language, name])}
         />
-        <Choice
+        <PreferenceSelect
           name="theme"
-          label={words.theme}
+          label={t.theme}
           options={[
-            ["system", words.themeSystem],
-            ["light", words.themeLight],
-            ["dark", words.themeDark],
+            ["system", t.themeSystem],
+            ["light", t.themeLight],
+            ["dark", t.themeDark],
           ]}
         />
-        <Choice
+        <PreferenceSelect
           name="follow"
-          label={words.follow}
+          label={t.follow}
           options={[
-            ["end", words.followEnd],
-            ["start", words.followStart],
+            ["end", t.followEnd],
+            ["start", t.followStart],
           ]}
         />
-        <Choice
+        <PreferenceSelect
           name="reasoning"
-          label={words.reasoning}
+          label={t.reasoning}
           options={[
-            ["folded", words.reasoningFolded],
-            ["open", words.reasoningOpen],
+            ["folded", t.reasoningFolded],
+            ["open", t.reasoningOpen],
           ]}
         />
-        <Choice
+        <PreferenceSelect
           name="sendKey"
-          label={words.sendKey}
+          label={t.sendKey}
           options={[
-            ["enter", words.sendKeyEnter],
-            ["mod+enter", words.sendKeyMod],
+            ["enter", t.sendKeyEnter],
+            ["mod+enter", t.sendKeyMod],
           ]}
         />
       </div>
@@ -65,27 +65,33 @@ export function PreferencesDialog({ onClose }: { onClose: () => void }) {
   );
 }
 
-interface ChoiceProps<Name extends keyof Preferences> {
+interface PreferenceSelectProps<Name extends keyof Preferences> {
   name: Name;
   label: string;
   options: readonly (readonly [value: Preferences[Name], label: string])[];
 }
 
-function Choice<Name extends keyof Preferences>({ name, label, options }: ChoiceProps<Name>) {
-  const { preferences } = usePage();
+function PreferenceSelect<Name extends keyof Preferences>({
+  name,
+  label,
+  options,
+}: PreferenceSelectProps<Name>) {
+  const { preferences } = useAppStore();
   const value = useCell(preferences)[name];
   return (
     <Field label={label}>
       <Select
         value={value}
         onChange={(event) => {
-          const chosen = options.find(([each]) => each === event.currentTarget.value)?.[0];
-          if (chosen !== undefined) preferences.change({ [name]: chosen });
+          const selectedOption = options.find(
+            ([option]) => option === event.currentTarget.value,
+          )?.[0];
+          if (selectedOption !== undefined) preferences.change({ [name]: selectedOption });
         }}
       >
-        {options.map(([each, name]) => (
-          <option key={each} value={each}>
-            {name}
+        {options.map(([option, optionLabel]) => (
+          <option key={option} value={option}>
+            {optionLabel}
           </option>
         ))}
       </Select>

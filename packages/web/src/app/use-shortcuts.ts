@@ -1,45 +1,50 @@
 import { useEffect } from "react";
-import { usePage } from "../hooks/use-page.ts";
-import { findComposer } from "../parts/focus.ts";
-import { isCharacter, isPressed, isWriting, writes } from "../parts/keys.tsx";
+import { useAppStore } from "../hooks/use-app-store.ts";
+import { findComposer } from "../ui/focus.ts";
+import {
+  isCharacterKey,
+  matchesShortcut,
+  isTypingTarget,
+  isTextInputKey,
+} from "../ui/keyboard-shortcut.tsx";
 
 /**
- * Keys run commands, except those that belong to a field or an open dialog. Characters are typed into the composer, wherever
- * there is one; they run commands only where somebody moves through the page by the keyboard, with a visible focus.
+ * Runs the command of a pressed shortcut, unless a field or an open dialog handles the key. Character keys type into the
+ * composer if there is one, and run commands only while the keyboard is used to navigate, with a visible focus ring.
  */
 export function useShortcuts(): void {
-  const { commands } = usePage();
+  const { commands } = useAppStore();
   useEffect(() => {
     const isMac = /mac|iphone|ipad/i.test(navigator.userAgent);
-    // The browser shows the focus of what was clicked as soon as any key is pressed, so that alone does not tell them apart.
-    let movesBy: "pointer" | "keyboard" = "keyboard";
-    const onPointer = () => {
-      movesBy = "pointer";
+    // Tracked here because, after any key press, :focus-visible also matches an element that was focused by a click.
+    let navigationMode: "pointer" | "keyboard" = "keyboard";
+    const onPointerDown = () => {
+      navigationMode = "pointer";
     };
-    const onKeyDone = (event: KeyboardEvent) => {
-      if (movesFocus(event)) movesBy = "keyboard";
+    const onWindowKeyDown = (event: KeyboardEvent) => {
+      if (isFocusMovingKey(event)) navigationMode = "keyboard";
     };
-    const onKey = (event: KeyboardEvent) => {
+    const onDocumentKeyDown = (event: KeyboardEvent) => {
       if (event.defaultPrevented || event.isComposing || event.repeat) return;
-      if (writes(event) && isWriting(event)) return;
+      if (isTextInputKey(event) && isTypingTarget(event)) return;
       if (document.querySelector("dialog[open]") !== null) return;
-      if (isPressed("mod+v", event, isMac)) {
-        // The browser pastes into what has the focus after this.
-        if (!isWriting(event)) findComposer()?.focus();
+      if (matchesShortcut("mod+v", event, isMac)) {
+        // The browser then pastes into the focused element.
+        if (!isTypingTarget(event)) findComposer()?.focus();
         return;
       }
-      const composer = isCharacter(event) ? findComposer() : null;
-      if (composer !== null && (movesBy === "pointer" || !hasVisibleFocus())) {
-        // The browser types the character into what has the focus after this.
+      const composer = isCharacterKey(event) ? findComposer() : null;
+      if (composer !== null && (navigationMode === "pointer" || !hasVisibleFocus())) {
+        // The browser then types the character into the focused element.
         composer.focus();
         return;
       }
-      // The last one offered is the nearest to what is looked at.
+      // The command that was registered last belongs to the innermost component.
       const command = commands.all
         .get()
         .findLast(
-          ({ keys, heardInPlace }) =>
-            keys !== undefined && heardInPlace !== true && isPressed(keys, event, isMac),
+          ({ keys, isHandledLocally }) =>
+            keys !== undefined && isHandledLocally !== true && matchesShortcut(keys, event, isMac),
         );
       if (command === undefined) {
         composer?.focus();
@@ -48,19 +53,20 @@ export function useShortcuts(): void {
       event.preventDefault();
       command.run();
     };
-    document.addEventListener("keydown", onKey);
-    window.addEventListener("keydown", onKeyDone);
-    window.addEventListener("pointerdown", onPointer, { capture: true });
+    document.addEventListener("keydown", onDocumentKeyDown);
+    // On the window, so that it runs after all other handlers.
+    window.addEventListener("keydown", onWindowKeyDown);
+    window.addEventListener("pointerdown", onPointerDown, { capture: true });
     return () => {
-      document.removeEventListener("keydown", onKey);
-      window.removeEventListener("keydown", onKeyDone);
-      window.removeEventListener("pointerdown", onPointer, { capture: true });
+      document.removeEventListener("keydown", onDocumentKeyDown);
+      window.removeEventListener("keydown", onWindowKeyDown);
+      window.removeEventListener("pointerdown", onPointerDown, { capture: true });
     };
   }, [commands]);
 }
 
-/** True for Tab, for an arrow key that the page has used (others scroll), and for Escape in the composer. */
-function movesFocus({ key, target, defaultPrevented }: KeyboardEvent): boolean {
+/** True for Tab, for an arrow key that the page has handled (others scroll), and for Escape in the composer. */
+function isFocusMovingKey({ key, target, defaultPrevented }: KeyboardEvent): boolean {
   if (key === "Tab") return true;
   if (key.startsWith("Arrow")) return defaultPrevented;
   return key === "Escape" && target instanceof Element && target.matches("[data-composer]");

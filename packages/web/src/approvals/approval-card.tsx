@@ -1,59 +1,71 @@
 import { useId, useLayoutEffect, useRef, useState } from "react";
 import type { Block, ExpandedArguments } from "@deltawire/tasks";
 import { ChatApiError, type DecisionBody, type PendingApproval } from "@deltawire/tasks/chats";
-import { Blocks } from "../blocks/blocks.tsx";
+import { ContentBlocks } from "../blocks/content-blocks.tsx";
 import { LongText } from "../blocks/long-text.tsx";
-import { hashOf } from "../browser/route.ts";
-import { usePicked } from "../hooks/use-cell.ts";
-import { usePage } from "../hooks/use-page.ts";
-import { Button } from "../parts/button.tsx";
-import { Icon } from "../parts/icon.tsx";
-import type { Writing } from "../state/written-decisions.ts";
-import { nameInList } from "../texts/name-of-chat.ts";
-import { readableArguments, revealed } from "../texts/revealed.ts";
-import { useFormat } from "../words/format.ts";
-import { useWords } from "../words/use-words.ts";
+import { formatHashRoute } from "../browser/hash-router.ts";
+import { useCellSelector } from "../hooks/use-cell.ts";
+import { useAppStore } from "../hooks/use-app-store.ts";
+import { Button } from "../ui/button.tsx";
+import { Icon } from "../ui/icon.tsx";
+import type { DecisionField } from "../state/decision-drafts.ts";
+import { getListedChatTitle } from "../text/chat-title.ts";
+import { formatArguments, revealInvisible } from "../text/reveal-invisible.ts";
+import { useFormatter } from "../messages/format.ts";
+import { useMessages } from "../messages/use-messages.ts";
 import "./approvals.css";
-import { Choices } from "./choices.tsx";
-import { DecisionForm, firstText } from "./decision-form.tsx";
-import { approvalWords, type ApprovalWords } from "./words.ts";
+import { DecisionButtons } from "./decision-buttons.tsx";
+import { DecisionForm, getInitialText } from "./decision-form.tsx";
+import { approvalMessages, type ApprovalMessages } from "./messages.ts";
 
 interface ApprovalCardProps {
   pending: PendingApproval;
-  place: "here" | "tray";
-  /** Keys approve and deny it. */
-  hasKeys?: boolean | undefined;
+  placement: "inline" | "tray";
+  /** True if the keyboard shortcuts for approve and deny apply to this card. */
+  hasShortcuts?: boolean | undefined;
   onDecided?: (() => void) | undefined;
 }
 
-/** A decision that an agent waits for, with all that is needed to take it. */
-export function ApprovalCard({ pending, place, hasKeys = false, onDecided }: ApprovalCardProps) {
-  const page = usePage();
-  const words = useWords(approvalWords);
-  const format = useFormat();
+/** A pending approval with everything needed to make the decision. */
+export function ApprovalCard({
+  pending,
+  placement,
+  hasShortcuts = false,
+  onDecided,
+}: ApprovalCardProps) {
+  const app = useAppStore();
+  const t = useMessages(approvalMessages);
+  const format = useFormatter();
   const titleId = useId();
   const { approval } = pending;
-  const isDeciding = usePicked(page.approvals.deciding, (all) => all.has(approval.approval_id));
-  const card = useFocusPassedOn();
-  const written = usePicked(page.approvals.written, (all) => all.get(approval.approval_id));
+  const isDeciding = useCellSelector(app.approvals.deciding, (ids) =>
+    ids.has(approval.approval_id),
+  );
+  const card = useFocusNextOnUnmount();
+  const draft = useCellSelector(app.approvals.decisionDrafts, (drafts) =>
+    drafts.get(approval.approval_id),
+  );
   const [isOpenedHere, setOpenedHere] = useState(false);
-  // It may have been left in the tray, or where it is asked.
-  if (isOpenedHere && written === undefined) setOpenedHere(false);
-  /** What was begun to be written, and left. */
-  const [left, setLeft] = useState<Writing>();
-  const [problem, setProblem] = useUntilReached();
-  const write = (writing: Writing) => {
+  // The draft may have been canceled elsewhere: the same approval is shown in the tray and in the chat.
+  if (isOpenedHere && draft === undefined) setOpenedHere(false);
+  /** The form that was canceled last. Its button receives the focus. */
+  const [canceledField, setCanceledField] = useState<DecisionField>();
+  const [problem, setProblem] = useDecisionFailure();
+  const openField = (field: DecisionField) => {
     setOpenedHere(true);
-    page.approvals.write(approval.approval_id, { writing, text: firstText(writing, pending) });
+    app.approvals.setDecisionDraft(approval.approval_id, {
+      writing: field,
+      text: getInitialText(field, pending),
+    });
   };
   const decide = async (body: DecisionBody) => {
-    if (page.approvals.deciding.get().has(approval.approval_id)) return;
+    if (app.approvals.deciding.get().has(approval.approval_id)) return;
     setProblem(undefined);
     try {
-      await page.approvals.decide(approval.approval_id, body);
+      await app.approvals.decide(approval.approval_id, body);
       onDecided?.();
     } catch (error) {
-      setProblem(notDecided(error, words));
+      setProblem(toDecisionFailure(error, t));
     }
   };
   const { used, limit, expires_at } = approval;
@@ -66,47 +78,47 @@ export function ApprovalCard({ pending, place, hasKeys = false, onDecided }: App
       aria-busy={isDeciding}
       tabIndex={-1}
     >
-      <header className="approvals-head">
+      <header className="approvals-header">
         <Icon name="hand" />
-        <h3 id={titleId}>{questionOf(pending, words)}</h3>
+        <h3 id={titleId}>{formatQuestion(pending, t)}</h3>
       </header>
-      {place === "tray" && <Origin pending={pending} words={words} />}
-      {used !== undefined && limit !== undefined && (
-        <p>{words.used(String(used), String(limit))}</p>
-      )}
-      <WhyAsked pending={pending} words={words} />
-      <Matter pending={pending} words={words} />
+      {placement === "tray" && <ApprovalOrigin pending={pending} messages={t} />}
+      {used !== undefined && limit !== undefined && <p>{t.used(String(used), String(limit))}</p>}
+      <HeldReason pending={pending} messages={t} />
+      <ApprovalSubject pending={pending} messages={t} />
       {expires_at !== undefined && (
-        <p className="quiet">{words.expires(format.exactly(expires_at))}</p>
+        <p className="muted">{t.expires(format.dateTime(expires_at))}</p>
       )}
-      {written === undefined ? (
-        <Choices
+      {draft === undefined ? (
+        <DecisionButtons
           pending={pending}
-          words={words}
+          messages={t}
           busy={isDeciding}
-          left={left}
-          hasKeys={hasKeys}
+          canceledField={canceledField}
+          hasShortcuts={hasShortcuts}
           onDecide={(body) => void decide(body)}
-          onWrite={write}
+          onOpenField={openField}
         />
       ) : (
         <DecisionForm
           pending={pending}
-          written={written}
-          takesFocus={isOpenedHere}
-          words={words}
+          draft={draft}
+          shouldFocus={isOpenedHere}
+          messages={t}
           busy={isDeciding}
           problem={problem?.text}
-          onWrite={(text) => page.approvals.write(approval.approval_id, { ...written, text })}
+          onTextChange={(text) =>
+            app.approvals.setDecisionDraft(approval.approval_id, { ...draft, text })
+          }
           onDecide={(body) => void decide(body)}
           onCancel={() => {
-            setLeft(written.writing);
-            page.approvals.write(approval.approval_id, undefined);
+            setCanceledField(draft.writing);
+            app.approvals.setDecisionDraft(approval.approval_id, undefined);
             setProblem(undefined);
           }}
         />
       )}
-      {written === undefined && problem !== undefined && (
+      {draft === undefined && problem !== undefined && (
         <p className="approvals-problem" role="alert">
           {problem.text}
         </p>
@@ -115,22 +127,22 @@ export function ApprovalCard({ pending, place, hasKeys = false, onDecided }: App
   );
 }
 
-/** When what has the focus goes away, to what comes next: another card, the list of them, the call or the answer. */
-function useFocusPassedOn() {
+/** If the card has the focus when it unmounts, moves the focus to another card, the tray, the call or the answer. */
+function useFocusNextOnUnmount() {
   const card = useRef<HTMLDivElement>(null);
   useLayoutEffect(() => {
-    const shown = card.current;
+    const element = card.current;
     return () => {
-      if (shown?.contains(document.activeElement) === true) nextTo(shown)?.focus();
+      if (element?.contains(document.activeElement) === true) findNextFocus(element)?.focus();
     };
   }, []);
   return card;
 }
 
-function nextTo(card: HTMLElement): HTMLElement | null {
+function findNextFocus(card: HTMLElement): HTMLElement | null {
   const cards = [card.nextElementSibling, card.previousElementSibling];
-  const beside = cards.find((each) => each?.classList.contains("approvals-card") === true);
-  if (beside instanceof HTMLElement) return beside;
+  const sibling = cards.find((element) => element?.classList.contains("approvals-card") === true);
+  if (sibling instanceof HTMLElement) return sibling;
   return (
     card.closest<HTMLElement>(".approvals-panel") ??
     card.closest("[data-call]")?.querySelector("button") ??
@@ -138,23 +150,22 @@ function nextTo(card: HTMLElement): HTMLElement | null {
   );
 }
 
-interface PartProps {
+interface ApprovalPartProps {
   pending: PendingApproval;
-  words: ApprovalWords;
+  messages: ApprovalMessages;
 }
 
-function Origin({ pending: { chat, agent, depth }, words }: PartProps) {
-  const name = chat && nameInList(chat);
-  const who = depth > 0 ? `${words.subAgent} ${agent}` : agent;
+function ApprovalOrigin({ pending: { chat, agent, depth }, messages: t }: ApprovalPartProps) {
+  const name = chat && getListedChatTitle(chat);
+  const agentLabel = depth > 0 ? `${t.subAgent} ${agent}` : agent;
   return (
-    <p className="quiet">
-      {words.by(who)}
+    <p className="muted">
+      {t.requestedBy(agentLabel, name)}
       {chat !== undefined && (
         <>
           {" "}
-          {name === undefined || name === "" ? words.inUntitled : words.inChat(name)}{" "}
-          <a href={hashOf({ is: "chat", chatId: chat.chat_id, nodeId: chat.node_id })}>
-            {words.showInChat}
+          <a href={formatHashRoute({ type: "chat", chatId: chat.chat_id, nodeId: chat.node_id })}>
+            {t.showInChat}
           </a>
         </>
       )}
@@ -162,64 +173,67 @@ function Origin({ pending: { chat, agent, depth }, words }: PartProps) {
   );
 }
 
-function WhyAsked({ pending: { outcome }, words }: PartProps) {
-  if (outcome === "failed") return <p>{words.heldFailure}</p>;
-  return outcome === "timeout" ? <p>{words.heldTimeout}</p> : null;
+function HeldReason({ pending: { outcome }, messages: t }: ApprovalPartProps) {
+  if (outcome === "failed") return <p>{t.heldAfterFailure}</p>;
+  return outcome === "timeout" ? <p>{t.heldAfterTimeout}</p> : null;
 }
 
-/** What it is about: arguments that would be run, or a result that is held. */
-function Matter({ pending, words }: PartProps) {
+/** The arguments of the call, or the held result. */
+function ApprovalSubject({ pending, messages: t }: ApprovalPartProps) {
   const { block_list: blocks, kind } = pending.approval;
   if (kind === "result" && blocks !== undefined)
     return (
-      <div className="approvals-matter" role="group" aria-label={words.heldResult}>
-        <Blocks blocks={blocks.map(withNothingHidden)} />
+      <div className="approvals-subject" role="group" aria-label={t.heldResult}>
+        <ContentBlocks blocks={blocks.map(revealBlock)} />
       </div>
     );
   if (pending.call === undefined) return null;
-  return <ExecutedArguments pending={pending} words={words} />;
+  return <ExecutedArguments pending={pending} messages={t} />;
 }
 
-function withNothingHidden(block: Block): Block {
-  return block.type === "text" ? { ...block, text: revealed(block.text) } : block;
+function revealBlock(block: Block): Block {
+  return block.type === "text" ? { ...block, text: revealInvisible(block.text) } : block;
 }
 
-/** What a person is asked, in one line. The server's own question comes before ours. */
-export function questionOf({ approval, call }: PendingApproval, words: ApprovalWords): string {
+/** Returns the question to the user in one line. Kinds without a standard question use the text from the gateway, if any. */
+export function formatQuestion({ approval, call }: PendingApproval, t: ApprovalMessages): string {
   const tool = call?.name ?? approval.tool ?? "";
   switch (approval.kind) {
     case "call":
-      return words.askCall(tool);
+      return t.questionCall(tool);
     case "result":
-      return words.askResult(tool);
+      return t.questionResult(tool);
     case "limit":
-      return words.askLimit(approval.limit_name ?? "");
+      return t.questionLimit(approval.limit_name ?? "");
     case "reconcile":
-      return words.askReconcile(tool);
+      return t.questionReconcile(tool);
     case "question":
     default:
-      return approval.question ?? words.askOther;
+      return approval.question ?? t.questionOther;
   }
 }
 
-export interface NotDecided {
+export interface DecisionFailure {
   readonly text: string;
-  /** It is over when the gateway is there again. */
+  /** True if the gateway could not be reached. */
   readonly isUnreachable: boolean;
 }
 
-/** Why a decision was not taken, and what to do. What the gateway says is said as it is. */
-function notDecided(failure: unknown, words: ApprovalWords): NotDecided {
+/** Describes why a decision failed. Error messages of the gateway are shown unchanged. */
+function toDecisionFailure(failure: unknown, t: ApprovalMessages): DecisionFailure {
   const isUnreachable = failure instanceof ChatApiError && failure.code === "unreachable";
-  const why = failure instanceof Error ? failure.message : String(failure);
-  return { text: isUnreachable ? words.notReached : words.notDecided(why), isUnreachable };
+  const reason = failure instanceof Error ? failure.message : String(failure);
+  return { text: isUnreachable ? t.gatewayUnreachable : t.decisionFailed(reason), isUnreachable };
 }
 
-/** What went wrong: that nobody could be reached only until somebody can. */
-function useUntilReached() {
-  const isLive = usePicked(usePage().connection, ({ is }) => is === "live" || is === "outdated");
+/** The state of the last failed decision. A failure caused by a lost connection is cleared once the connection is back. */
+function useDecisionFailure() {
+  const isLive = useCellSelector(
+    useAppStore().connection,
+    ({ status }) => status === "live" || status === "outdated",
+  );
   const [wasLive, setWasLive] = useState(isLive);
-  const [problem, setProblem] = useState<NotDecided>();
+  const [problem, setProblem] = useState<DecisionFailure>();
   if (isLive !== wasLive) {
     setWasLive(isLive);
     if (isLive && problem?.isUnreachable === true) setProblem(undefined);
@@ -229,56 +243,61 @@ function useUntilReached() {
 
 interface ExecutedArgumentsProps {
   pending: PendingApproval;
-  words: ApprovalWords;
+  messages: ApprovalMessages;
 }
 
-/** The arguments that would run, or that ran before a crash, with the content of variables in them. */
-function ExecutedArguments({ pending: { approval, call }, words }: ExecutedArgumentsProps) {
-  const { expanded_arguments: expanded, kind } = approval;
-  const note = kind === "reconcile" ? words.asItRan : words.variablesFilledIn;
-  if (expanded !== undefined && !("text" in expanded))
-    return <LongArguments expanded={expanded} note={note} words={words} />;
-  const text = readableArguments(expanded?.text ?? call?.arguments ?? "");
+/** The arguments that would be executed, or that were before a crash, with variables filled in. */
+function ExecutedArguments({ pending: { approval, call }, messages: t }: ExecutedArgumentsProps) {
+  const { expanded_arguments: expandedArguments, kind } = approval;
+  const note = kind === "reconcile" ? t.executedArguments : t.variablesFilledIn;
+  if (expandedArguments !== undefined && !("text" in expandedArguments))
+    return <TruncatedArguments expandedArguments={expandedArguments} note={note} messages={t} />;
+  const text = formatArguments(expandedArguments?.text ?? call?.arguments ?? "");
   return (
     <>
-      {expanded !== undefined && <p className="quiet">{note}</p>}
-      <LongText text={text || words.noArguments} mono label={words.arguments} />
+      {expandedArguments !== undefined && <p className="muted">{note}</p>}
+      <LongText text={text || t.noArguments} mono label={t.arguments} />
     </>
   );
 }
 
-interface LongArgumentsProps {
-  expanded: Exclude<ExpandedArguments, { text: string }>;
+interface TruncatedArgumentsProps {
+  expandedArguments: Exclude<ExpandedArguments, { text: string }>;
   note: string;
-  words: ApprovalWords;
+  messages: ApprovalMessages;
 }
 
-function LongArguments({ expanded: { head, tail, length, url }, note, words }: LongArgumentsProps) {
-  const page = usePage();
+function TruncatedArguments({
+  expandedArguments: { head, tail, length, url },
+  note,
+  messages: t,
+}: TruncatedArgumentsProps) {
+  const app = useAppStore();
   const [complete, setComplete] = useState<string>();
-  const [isReading, setReading] = useState(false);
-  const read = async () => {
-    setReading(true);
-    const text = await page.attempt(async () => {
-      const reply = await page.ask(url);
-      if (!reply.ok) throw new Error(words.argumentsNotRead(reply.status));
+  const [isLoading, setLoading] = useState(false);
+  const load = async () => {
+    setLoading(true);
+    const text = await app.attempt(async () => {
+      const reply = await app.request(url);
+      if (!reply.ok) throw new Error(t.argumentsFailed(reply.status));
       return reply.text();
     });
-    setReading(false);
-    if (text !== undefined) setComplete(readableArguments(text));
+    setLoading(false);
+    if (text !== undefined) setComplete(formatArguments(text));
   };
-  const left = length - head.length - tail.length;
-  const excerpt = `${revealed(head)}\n\n[… ${words.leftOut(left)} …]\n\n${revealed(tail)}`;
+  const omittedLength = length - head.length - tail.length;
+  const omission = `[… ${t.omitted(omittedLength)} …]`;
+  const excerpt = `${revealInvisible(head)}\n\n${omission}\n\n${revealInvisible(tail)}`;
   return (
     <>
-      <p className="quiet">
-        {note} {words.lengthOfArguments(length)}
+      <p className="muted">
+        {note} {t.lengthOfArguments(length)}
       </p>
-      <LongText text={complete ?? excerpt} mono label={words.arguments} />
+      <LongText text={complete ?? excerpt} mono label={t.arguments} />
       {complete === undefined && (
-        <div className="approvals-choices">
-          <Button busy={isReading} onClick={() => void read()}>
-            {words.readAll}
+        <div className="approvals-actions">
+          <Button busy={isLoading} onClick={() => void load()}>
+            {t.showAll}
           </Button>
         </div>
       )}

@@ -1,51 +1,57 @@
+import { assertNever } from "@deltawire/tasks";
 import { useState, type FormEvent } from "react";
 import type { DecisionBody, PendingApproval } from "@deltawire/tasks/chats";
-import { usePicked } from "../hooks/use-cell.ts";
-import { usePage } from "../hooks/use-page.ts";
-import { Button } from "../parts/button.tsx";
-import { Field, TextArea } from "../parts/field.tsx";
-import type { Writing, Written } from "../state/written-decisions.ts";
-import { readableArguments } from "../texts/revealed.ts";
-import { unreachable } from "../unreachable.ts";
-import { checkArguments, expectedArguments, type ArgumentProblem } from "./check-arguments.ts";
-import { approvedOnce } from "./choices.tsx";
-import type { ApprovalWords } from "./words.ts";
+import { useCellSelector } from "../hooks/use-cell.ts";
+import { useAppStore } from "../hooks/use-app-store.ts";
+import { Button } from "../ui/button.tsx";
+import { Field, TextArea } from "../ui/field.tsx";
+import type { DecisionField, DecisionDraft } from "../state/decision-drafts.ts";
+import { formatArguments } from "../text/reveal-invisible.ts";
+import {
+  validateArguments,
+  describeArguments,
+  type ArgumentProblem,
+} from "./validate-arguments.ts";
+import { buildApproveOnce } from "./decision-buttons.tsx";
+import type { ApprovalMessages } from "./messages.ts";
 
 interface DecisionFormProps {
   pending: PendingApproval;
-  written: Written;
-  /** Whoever asked for it writes in it next. */
-  takesFocus: boolean;
-  words: ApprovalWords;
+  draft: DecisionDraft;
+  /** True if the user opened the form here, not in the other place where the approval is shown. */
+  shouldFocus: boolean;
+  messages: ApprovalMessages;
   busy: boolean;
-  /** What the gateway said against it. */
+  /** Error message of the gateway. */
   problem: string | undefined;
-  onWrite: (text: string) => void;
+  onTextChange: (text: string) => void;
   onDecide: (body: DecisionBody) => void;
   onCancel: () => void;
 }
 
 export function DecisionForm(props: DecisionFormProps) {
-  const { pending, words, busy, problem, onWrite, onDecide, onCancel } = props;
-  const { writing, text } = props.written;
-  const [wrong, setWrong] = useState<string>();
+  const { pending, messages: t, busy, problem, onTextChange, onDecide, onCancel } = props;
+  const { writing: field, text } = props.draft;
+  const [validationError, setValidationError] = useState<string>();
   const onSubmit = (event: FormEvent) => {
     event.preventDefault();
     if (busy) return undefined;
-    if (writing !== "arguments") return onDecide(bodyOf(writing, text));
-    const checked = checkArguments(text, pending.input_schema);
-    if (!checked.ok) {
-      const all = checked.problems.map((each) => problemInWords(each, words));
-      return setWrong(all.join("\n"));
+    if (field !== "arguments") return onDecide(toDecisionBody(field, text));
+    const validation = validateArguments(text, pending.input_schema);
+    if (!validation.ok) {
+      const messages = validation.problems.map((argumentProblem) =>
+        formatArgumentProblem(argumentProblem, t),
+      );
+      return setValidationError(messages.join("\n"));
     }
-    return onDecide({ ...approvedOnce(pending.approval), arguments: text });
+    return onDecide({ ...buildApproveOnce(pending.approval), arguments: text });
   };
-  const { label, hint, send } = labelsOf(writing, words);
-  const isSecond = writing === "reason";
-  const sendKey = usePicked(usePage().preferences, (preferences) => preferences.sendKey);
-  const submitsByEnter = isSecond && sendKey === "enter";
+  const { label, hint, send } = getFieldLabels(field, t);
+  const isDenyReason = field === "reason";
+  const sendKey = useCellSelector(useAppStore().preferences, (preferences) => preferences.sendKey);
+  const submitsOnEnter = isDenyReason && sendKey === "enter";
   return (
-    // Escape leaves it from any of its fields.
+    // Escape in any field cancels.
     // oxlint-disable-next-line jsx-a11y/no-noninteractive-element-interactions
     <form
       className="approvals-form"
@@ -58,70 +64,76 @@ export function DecisionForm(props: DecisionFormProps) {
     >
       <Field
         label={label}
-        hint={submitsByEnter ? `${hint} ${words.reasonKeys}` : hint}
-        error={wrong ?? problem}
+        hint={submitsOnEnter ? `${hint} ${t.reasonKeys}` : hint}
+        error={validationError ?? problem}
       >
         <TextArea
           // oxlint-disable-next-line jsx-a11y/no-autofocus
-          autoFocus={props.takesFocus}
+          autoFocus={props.shouldFocus}
           dir="auto"
           rows={Math.max(3, Math.min(text.split("\n").length + 1, 14))}
-          className={writing === "arguments" ? "approvals-json" : undefined}
-          spellCheck={writing !== "arguments"}
-          required={writing === "replacement"}
+          className={field === "arguments" ? "approvals-json" : undefined}
+          spellCheck={field !== "arguments"}
+          required={field === "replacement"}
           value={text}
           onChange={(event) => {
-            onWrite(event.currentTarget.value);
-            setWrong(undefined);
+            onTextChange(event.currentTarget.value);
+            setValidationError(undefined);
           }}
-          enterKeyHint={submitsByEnter ? "send" : "enter"}
+          enterKeyHint={submitsOnEnter ? "send" : "enter"}
           onKeyDown={(event) => {
-            // 229: an input method has the key, also where `isComposing` is false already (Safari).
+            // 229: the key belongs to an input method, even if `isComposing` is already false (Safari).
             if (event.key !== "Enter" || event.nativeEvent.isComposing || event.keyCode === 229)
               return;
             const isPlain = !event.shiftKey && !event.altKey;
-            if (event.ctrlKey || event.metaKey || (submitsByEnter && isPlain)) onSubmit(event);
+            if (event.ctrlKey || event.metaKey || (submitsOnEnter && isPlain)) onSubmit(event);
           }}
         />
       </Field>
-      {writing === "arguments" && pending.approval.expanded_arguments !== undefined && (
-        <p className="quiet">{words.referencesHint}</p>
+      {field === "arguments" && pending.approval.expanded_arguments !== undefined && (
+        <p className="muted">{t.referencesHint}</p>
       )}
-      {writing === "arguments" && <Expected pending={pending} words={words} />}
-      <div className="approvals-choices">
-        <Button kind={isSecond ? "danger" : "primary"} type="submit" busy={busy}>
+      {field === "arguments" && <ExpectedArguments pending={pending} messages={t} />}
+      <div className="approvals-actions">
+        <Button kind={isDenyReason ? "danger" : "primary"} type="submit" busy={busy}>
           {send}
         </Button>
         <Button kind="ghost" onClick={onCancel}>
-          {words.cancel}
+          {t.cancel}
         </Button>
       </div>
     </form>
   );
 }
 
-/** What there is to change. */
-export function firstText(writing: Writing, { call, approval }: PendingApproval): string {
-  if (writing === "arguments") return readableArguments(call?.arguments ?? "{}");
-  if (writing !== "replacement") return "";
+/** Returns the text that a form starts with. */
+export function getInitialText(field: DecisionField, { call, approval }: PendingApproval): string {
+  if (field === "arguments") return formatArguments(call?.arguments ?? "{}");
+  if (field !== "replacement") return "";
   const texts = (approval.block_list ?? []).filter(({ type }) => type === "text");
   return texts.map((block) => (block.type === "text" ? block.text : "")).join("\n");
 }
 
-function Expected({ pending, words }: { pending: PendingApproval; words: ApprovalWords }) {
-  const expected = expectedArguments(pending.input_schema);
+function ExpectedArguments({
+  pending,
+  messages: t,
+}: {
+  pending: PendingApproval;
+  messages: ApprovalMessages;
+}) {
+  const expected = describeArguments(pending.input_schema);
   if (expected.length === 0) return null;
   return (
     <div className="approvals-expected">
-      <p>{words.argumentsHint}</p>
+      <p>{t.argumentsHint}</p>
       <ul>
-        {expected.map(({ name, type, isRequired, about }) => (
+        {expected.map(({ name, type, isRequired, description }) => (
           <li key={name}>
             <code>
               {name}: {type}
             </code>
-            {isRequired && ` (${words.required})`}
-            {about !== "" && ` ${about}`}
+            {isRequired && ` (${t.required})`}
+            {description !== "" && ` ${description}`}
           </li>
         ))}
       </ul>
@@ -129,46 +141,42 @@ function Expected({ pending, words }: { pending: PendingApproval; words: Approva
   );
 }
 
-function bodyOf(writing: Exclude<Writing, "arguments">, text: string): DecisionBody {
-  const written = text.trim();
-  if (writing === "replacement") return { decision: "redact", replacement: text };
-  if (writing === "outcome")
-    return { decision: "approve", ...(written === "" ? {} : { replacement: text }) };
-  return { decision: "deny", ...(written === "" ? {} : { reason: written }) };
+function toDecisionBody(field: Exclude<DecisionField, "arguments">, text: string): DecisionBody {
+  const trimmed = text.trim();
+  if (field === "replacement") return { decision: "redact", replacement: text };
+  if (field === "outcome")
+    return { decision: "approve", ...(trimmed === "" ? {} : { replacement: text }) };
+  return { decision: "deny", ...(trimmed === "" ? {} : { reason: trimmed }) };
 }
 
-function labelsOf(writing: Writing, words: ApprovalWords) {
-  const all = {
-    arguments: { label: words.editArguments, hint: undefined, send: words.approveEdited },
-    reason: { label: words.reason, hint: words.reasonHint, send: words.deny },
-    replacement: { label: words.replacement, hint: undefined, send: words.redactDo },
-    outcome: { label: words.outcome, hint: undefined, send: words.wasCarriedOut },
+function getFieldLabels(field: DecisionField, t: ApprovalMessages) {
+  const labels = {
+    arguments: { label: t.editArguments, hint: undefined, send: t.approveEdited },
+    reason: { label: t.reason, hint: t.reasonHint, send: t.deny },
+    replacement: { label: t.replacement, hint: undefined, send: t.redactSubmit },
+    outcome: { label: t.outcome, hint: undefined, send: t.executed },
   } as const;
-  return all[writing];
+  return labels[field];
 }
 
-/** What is wrong with arguments, and where. */
-export function problemInWords(problem: ArgumentProblem, words: ApprovalWords): string {
-  if (problem.is === "no JSON") return words.notJson(problem.why);
-  if (problem.is === "no object") return words.notObject;
-  const why = whyOf(problem, words);
-  return problem.path === "" ? why : words.atPath(problem.path, why);
-}
-
-function whyOf(
-  problem: Extract<ArgumentProblem, { readonly path: string }>,
-  words: ApprovalWords,
-): string {
-  switch (problem.is) {
+/** Describes what is wrong with edited arguments, and where. */
+export function formatArgumentProblem(problem: ArgumentProblem, t: ApprovalMessages): string {
+  if (problem.kind === "invalid_json") return t.notJson(problem.reason);
+  if (problem.kind === "not_an_object") return t.notObject;
+  switch (problem.kind) {
     case "type":
-      return words.wrongType(problem.expected);
+      return t.wrongType(problem.path, problem.expected);
     case "choice":
-      return words.wrongChoice(problem.expected);
+      return t.wrongChoice(problem.path, problem.expected);
     case "missing":
-      return words.missing(problem.name);
+      return t.missing(joinPath(problem.path, problem.name));
     case "unknown":
-      return words.unknown(problem.name);
+      return t.unknown(joinPath(problem.path, problem.name));
     default:
-      return unreachable(problem);
+      return assertNever(problem);
   }
+}
+
+function joinPath(path: string, name: string): string {
+  return path === "" ? name : `${path}.${name}`;
 }

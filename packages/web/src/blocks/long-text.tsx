@@ -1,19 +1,19 @@
 import { memo, useLayoutEffect, useRef, useState } from "react";
-import { growingPieces } from "../texts/text-pieces.ts";
+import { createStreamingSplitter } from "../text/split-text.ts";
 
 interface LongTextProps {
   text: string;
-  /** As code is written; else as words are. */
+  /** Monospaced, for code. */
   mono?: boolean | undefined;
   label?: string | undefined;
 }
 
-/** Text as it is, however long it is and while it grows: only its last piece is drawn again. */
+/** Plain text of any length. While it grows, only its last piece is rerendered. */
 export function LongText({ text, mono, label }: LongTextProps) {
-  const [grow] = useState(growingPieces);
-  const { pieces } = grow(text);
-  // What may scroll has to be reached by the keyboard.
-  const mayScroll = pieces.length > 1 || text.length > 1000 || text.split("\n").length > 16;
+  const [splitIntoPieces] = useState(createStreamingSplitter);
+  const { pieces } = splitIntoPieces(text);
+  // A scrollable area must be focusable, so that it can be scrolled by keyboard.
+  const isScrollable = pieces.length > 1 || text.length > 1000 || text.split("\n").length > 16;
   return (
     <div
       className="blocks-text"
@@ -21,44 +21,45 @@ export function LongText({ text, mono, label }: LongTextProps) {
       dir="auto"
       role={label === undefined ? undefined : "group"}
       aria-label={label}
-      tabIndex={mayScroll ? 0 : undefined}
+      tabIndex={isScrollable ? 0 : undefined}
     >
-      {pieces.map((piece, at) => (
-        <Piece key={at} text={piece} />
+      {pieces.map((piece, index) => (
+        <TextPiece key={index} text={piece} />
       ))}
     </div>
   );
 }
 
-const Piece = memo(function Piece({ text }: { text: string }) {
+const TextPiece = memo(function TextPiece({ text }: { text: string }) {
   return <span>{text}</span>;
 });
 
-interface GrowingTextProps {
+interface StreamingTextProps {
   text: string;
   label?: string;
 }
 
-/** So much of the end is drawn while a text grows, so that one more word costs the same in a long text. */
-const tailLength = 4000;
+/** While text streams, only this many characters are rendered, so that the cost per chunk does not grow with the text. */
+const maxTailLength = 4000;
 
-/** The end of a text that a tool is writing. It stays in view unless the reader has scrolled up. */
-export function GrowingText({ text, label }: GrowingTextProps) {
-  const box = useRef<HTMLDivElement>(null);
+/** The end of a tool's streaming output. Stays scrolled to its end unless the user scrolls up. */
+export function StreamingText({ text, label }: StreamingTextProps) {
+  const element = useRef<HTMLDivElement>(null);
   const isAtEnd = useRef(true);
-  const tail = tailOf(text);
+  const tail = truncateToTail(text);
   useLayoutEffect(() => {
-    if (box.current !== null && isAtEnd.current) box.current.scrollTop = box.current.scrollHeight;
+    if (element.current !== null && isAtEnd.current)
+      element.current.scrollTop = element.current.scrollHeight;
   });
   return (
     <div
-      ref={box}
-      className="blocks-text blocks-growing"
+      ref={element}
+      className="blocks-text blocks-streaming"
       data-mono
       dir="auto"
       role={label === undefined ? undefined : "group"}
       aria-label={label}
-      // What may scroll has to be reached by the keyboard.
+      // A scrollable area must be focusable, so that it can be scrolled by keyboard.
       tabIndex={0}
       onScroll={({ currentTarget: { scrollTop, scrollHeight, clientHeight } }) => {
         isAtEnd.current = scrollHeight - scrollTop - clientHeight < 8;
@@ -69,10 +70,10 @@ export function GrowingText({ text, label }: GrowingTextProps) {
   );
 }
 
-/** From the beginning of a line, where there is one. */
-function tailOf(text: string): string {
-  if (text.length <= tailLength) return text;
-  const tail = text.slice(-tailLength);
-  const line = tail.indexOf("\n");
-  return `…${line < 0 || line > tailLength / 2 ? tail : tail.slice(line)}`;
+/** Starts the tail at a line break if there is one in its first half. */
+function truncateToTail(text: string): string {
+  if (text.length <= maxTailLength) return text;
+  const tail = text.slice(-maxTailLength);
+  const lineBreak = tail.indexOf("\n");
+  return `…${lineBreak < 0 || lineBreak > maxTailLength / 2 ? tail : tail.slice(lineBreak)}`;
 }

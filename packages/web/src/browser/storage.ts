@@ -1,22 +1,22 @@
-import { cell, type WritableCell } from "../cell.ts";
+import { createCell, type WritableCell } from "../cell.ts";
 
 export type BrowserStorage = Pick<Storage, "getItem" | "setItem" | "removeItem" | "key" | "length">;
 
-/** A browser may refuse even to be asked for its storage: then values last until the page is closed. */
-export function storageOf(storage: () => Storage): BrowserStorage {
+/** Returns the browser's storage, or one in memory if the browser denies access, in which case `getStorage` throws. */
+export function openStorage(getStorage: () => Storage): BrowserStorage {
   try {
-    return storage();
+    return getStorage();
   } catch {
-    return memoryStorage();
+    return createMemoryStorage();
   }
 }
 
-export function memoryStorage(): BrowserStorage {
+export function createMemoryStorage(): BrowserStorage {
   const values = new Map<string, string>();
   return {
-    getItem: (name) => values.get(name) ?? null,
-    setItem: (name, value) => void values.set(name, value),
-    removeItem: (name) => void values.delete(name),
+    getItem: (key) => values.get(key) ?? null,
+    setItem: (key, value) => void values.set(key, value),
+    removeItem: (key) => void values.delete(key),
     key: (index) => [...values.keys()][index] ?? null,
     get length() {
       return values.size;
@@ -24,40 +24,43 @@ export function memoryStorage(): BrowserStorage {
   };
 }
 
-export function storedNames(storage: BrowserStorage, prefix: string): string[] {
-  const names = Array.from({ length: storage.length }, (_, index) => storage.key(index) ?? "");
-  return names.filter((name) => name.startsWith(prefix));
+export function listStorageKeys(storage: BrowserStorage, prefix: string): string[] {
+  const keys = Array.from({ length: storage.length }, (_, index) => storage.key(index) ?? "");
+  return keys.filter((key) => key.startsWith(prefix));
 }
 
-/** Undefined where nothing is stored, or no JSON. */
-export function readStored(storage: BrowserStorage, name: string): unknown {
+/** Returns undefined if the key is not set or its value is not valid JSON. */
+export function readStoredJson(storage: BrowserStorage, key: string): unknown {
   try {
-    return JSON.parse(storage.getItem(name) ?? "");
+    return JSON.parse(storage.getItem(key) ?? "");
   } catch {
     return undefined;
   }
 }
 
-/** False where the browser has no room, or stores nothing. */
-export function tryToStore(storage: BrowserStorage, name: string, text: string): boolean {
+/** Returns false if the storage is full or disabled. */
+export function trySetItem(storage: BrowserStorage, key: string, text: string): boolean {
   try {
-    storage.setItem(name, text);
+    storage.setItem(key, text);
     return true;
   } catch {
     return false;
   }
 }
 
-/** A cell whose value outlives the page. `read` decides what of a stored value counts: an older page, or a person, wrote it. */
-export function storedCell<Value>(
+/**
+ * Creates a cell whose value is also stored in the browser. `parse` must validate the stored value, which may have been written
+ * by another version of the page or edited by hand. It receives undefined if nothing is stored.
+ */
+export function createStoredCell<Value>(
   storage: BrowserStorage,
-  name: string,
-  read: (stored: unknown) => Value,
+  key: string,
+  parse: (storedValue: unknown) => Value,
 ): WritableCell<Value> {
-  const state = cell(read(readStored(storage, name)));
+  const cell = createCell(parse(readStoredJson(storage, key)));
   const set = (value: Value) => {
-    state.set(value);
-    tryToStore(storage, name, JSON.stringify(value));
+    cell.set(value);
+    trySetItem(storage, key, JSON.stringify(value));
   };
-  return { ...state, set, update: (change) => set(change(state.get())) };
+  return { ...cell, set, update: (change) => set(change(cell.get())) };
 }

@@ -1,216 +1,238 @@
 import { useMemo, useRef } from "react";
 import type { ChatChoices, ChatSettings, ModelChoice, PrivacyKind } from "@deltawire/tasks/chats";
-import { IconButton } from "../parts/button.tsx";
-import { Icon } from "../parts/icon.tsx";
-import { Menu } from "../parts/menu.tsx";
-import { useWords } from "../words/use-words.ts";
-import { composerWords } from "./composer-words.ts";
+import { IconButton } from "../ui/button.tsx";
+import { Icon } from "../ui/icon.tsx";
+import { Menu } from "../ui/menu.tsx";
+import { useMessages } from "../messages/use-messages.ts";
+import { composerMessages, type ComposerMessages } from "./composer-messages.ts";
 import { ModelPicker } from "./model-picker.tsx";
-import { effortIn, withEffort } from "./settings-form.ts";
-import { privacyKindWords } from "./settings-words.ts";
-import type { ShownSettings } from "./use-chat-settings.ts";
-import { answererIn, choicesToPick, isSaid, type Who } from "./who-answers.tsx";
+import { getEffort, withEffort } from "./settings-form.ts";
+import { privacyKindMessages } from "./settings-messages.ts";
+import type { EditableSettings } from "./use-chat-settings.ts";
+import {
+  resolveResponder,
+  listResponderOptions,
+  hasResponder,
+  type ResponderSelection,
+} from "./responder.tsx";
 
 interface ComposerBarProps {
-  shown: ShownSettings;
+  chatSettings: EditableSettings;
   choices: ChatChoices | undefined;
   isRunning: boolean;
-  onChoose: (who: Who) => void;
-  /** Undefined: there is no chat yet. */
-  onPrivacy: (() => void) | undefined;
+  onSelectResponder: (selection: ResponderSelection) => void;
+  /** Undefined if there is no chat yet. */
+  onOpenPrivacy: (() => void) | undefined;
   onFiles: (files: readonly File[]) => void;
-  onText: () => void;
+  onAddContext: () => void;
   disabled: boolean;
 }
 
-/** What goes with a message beside the words, and who answers it. */
+/** Menus below the input: attachments, model or agent, tools and effort. */
 export function ComposerBar(props: ComposerBarProps) {
-  const { choices, onFiles, onText, disabled } = props;
-  const words = useWords(composerWords);
-  const files = useRef<HTMLInputElement>(null);
+  const { choices, onFiles, onAddContext, disabled } = props;
+  const t = useMessages(composerMessages);
+  const fileInput = useRef<HTMLInputElement>(null);
   return (
     <div className="chat-composer-tools">
       <input
-        ref={files}
+        ref={fileInput}
         type="file"
         multiple
         hidden
-        aria-label={words.attachFiles}
+        aria-label={t.attachFiles}
         onChange={(event) => {
           onFiles([...(event.currentTarget.files ?? [])]);
           event.currentTarget.value = "";
         }}
       />
       <Menu
-        label={words.attach}
+        label={t.attach}
         icon="add"
         disabled={disabled}
         items={[
-          { label: words.attachFiles, icon: "attach", run: () => files.current?.click() },
-          { label: words.addText, icon: "quote", run: onText },
+          { label: t.attachFiles, icon: "attach", run: () => fileInput.current?.click() },
+          { label: t.addContext, icon: "quote", run: onAddContext },
         ]}
       />
-      {choices !== undefined && <Choosers {...props} choices={choices} />}
+      {choices !== undefined && <ComposerSelectors {...props} choices={choices} />}
     </div>
   );
 }
 
 interface ToolsMenuProps {
-  shown: ShownSettings;
+  chatSettings: EditableSettings;
   choices: ChatChoices;
-  /** Who has tools of its own. */
+  /** The selected agent, if any. The selected groups are added to its own tools. */
   agent: string | undefined;
   disabled: boolean;
 }
 
-function Choosers(props: ComposerBarProps & { choices: ChatChoices }) {
-  const { shown, choices, disabled, isRunning, onChoose, onPrivacy } = props;
-  const words = useWords(composerWords);
-  const { settings, change } = shown;
-  const offered = useMemo(() => choicesToPick(choices), [choices]);
-  const answerer = answererIn(settings, choices);
-  const mayCall = answerer?.model === undefined || answerer.model.tools;
+function ComposerSelectors(props: ComposerBarProps & { choices: ChatChoices }) {
+  const { chatSettings, choices, disabled, isRunning, onSelectResponder, onOpenPrivacy } = props;
+  const t = useMessages(composerMessages);
+  const { settings, change } = chatSettings;
+  const options = useMemo(() => listResponderOptions(choices), [choices]);
+  const responder = resolveResponder(settings, choices);
+  const canCallTools = responder?.model === undefined || responder.model.tools;
   return (
     <>
       <ModelPicker
-        label={words.answeredBy}
-        shown={answerer?.name ?? words.noModel}
-        icon={answerer?.is === "agent" ? "people" : undefined}
-        choices={offered}
-        chosen={isSaid(settings) ? settings : {}}
+        label={t.responder}
+        buttonText={responder?.name ?? t.noModel}
+        icon={responder?.type === "agent" ? "people" : undefined}
+        options={options}
+        selected={hasResponder(settings) ? settings : {}}
         disabled={disabled}
-        note={isRunning ? words.fromNextOn : undefined}
-        onChoose={onChoose}
+        hint={isRunning ? t.fromNextMessage : undefined}
+        onSelect={onSelectResponder}
       />
-      <MaskedSign kinds={maskedKinds(settings, choices.defaults)} onOpen={onPrivacy} />
-      {mayCall && choices.tool_groups.length > 0 && (
+      <MaskingIndicator
+        kinds={listMaskedKinds(settings, choices.defaults)}
+        onOpen={onOpenPrivacy}
+      />
+      {canCallTools && choices.tool_groups.length > 0 && (
         <ToolsMenu
-          shown={shown}
+          chatSettings={chatSettings}
           choices={choices}
-          agent={answerer?.is === "agent" ? answerer.name : undefined}
+          agent={responder?.type === "agent" ? responder.name : undefined}
           disabled={disabled}
         />
       )}
-      {answerer?.model !== undefined && answerer.model.efforts.length > 0 && (
+      {responder?.model !== undefined && responder.model.efforts.length > 0 && (
         <EffortMenu
           settings={settings}
-          model={answerer.model}
+          model={responder.model}
           disabled={disabled}
-          onChoose={(effort) => change({ options: withEffort(settings.options, effort) })}
+          onSelect={(effort) => change({ options: withEffort(settings.options, effort) })}
         />
       )}
     </>
   );
 }
 
-function ToolsMenu({ shown: { settings, change }, choices, agent, disabled }: ToolsMenuProps) {
-  const words = useWords(composerWords);
-  const on = settings.tool_groups ?? choices.defaults.tool_groups;
+function ToolsMenu({
+  chatSettings: { settings, change },
+  choices,
+  agent,
+  disabled,
+}: ToolsMenuProps) {
+  const t = useMessages(composerMessages);
+  const enabledGroups = settings.tool_groups ?? choices.defaults.tool_groups;
   const toggle = (group: string) =>
     change({
-      tool_groups: on.includes(group) ? on.filter((each) => each !== group) : [...on, group],
+      tool_groups: enabledGroups.includes(group)
+        ? enabledGroups.filter((enabledGroup) => enabledGroup !== group)
+        : [...enabledGroups, group],
     });
   return (
     <Menu
-      label={labelOfTools(on.length, agent, words)}
-      heading={agent === undefined ? words.tools : words.toolsAddedTo(agent)}
+      label={formatToolsLabel(enabledGroups.length, agent, t)}
+      heading={agent === undefined ? t.tools : t.toolsAddedTo(agent)}
       disabled={disabled}
       className="chat-composer-menu"
       items={choices.tool_groups.map((group) => ({
         label: group,
-        about: aboutGroup(group, words),
-        checked: on.includes(group),
-        box: true,
+        description: describeToolGroup(group, t),
+        checked: enabledGroups.includes(group),
+        hasCheckbox: true,
         run: () => toggle(group),
       }))}
     >
       <Icon name="tool" small />
-      <span className="chat-composer-menu-name">{words.tools}</span>
-      {on.length > 0 && <span className="chat-composer-count">{on.length}</span>}
+      <span className="chat-composer-menu-name">{t.tools}</span>
+      {enabledGroups.length > 0 && (
+        <span className="chat-composer-count">{enabledGroups.length}</span>
+      )}
     </Menu>
   );
 }
 
-type ComposerWords = (typeof composerWords)["en"];
-
-function labelOfTools(on: number, agent: string | undefined, words: ComposerWords): string {
-  if (agent !== undefined) return words.toolsOnBeside(agent, on);
-  return on === 0 ? words.toolsOff : words.toolsOn(on);
+function formatToolsLabel(
+  enabledCount: number,
+  agent: string | undefined,
+  t: ComposerMessages,
+): string {
+  if (agent !== undefined) return t.toolsWithAgent(agent, enabledCount);
+  return enabledCount === 0 ? t.toolsOff : t.toolsOn(enabledCount);
 }
 
-const ownGroups = ["files", "shell", "web", "time", "agents"] as const;
+const builtInGroups = ["files", "shell", "web", "time", "agents"] as const;
 
-/** All others are MCP servers. */
-function aboutGroup(group: string, words: ComposerWords): string {
-  const own = ownGroups.find((each) => each === group);
-  return own === undefined ? words.groupOfServer : words[`group_${own}`];
+/** Groups that are not built in are MCP servers. */
+function describeToolGroup(group: string, t: ComposerMessages): string {
+  const builtIn = builtInGroups.find((name) => name === group);
+  return builtIn === undefined ? t.groupOfServer : t[`group_${builtIn}`];
 }
 
 interface EffortMenuProps {
   settings: ChatSettings;
   model: ModelChoice;
   disabled: boolean;
-  onChoose: (effort: string | undefined) => void;
+  onSelect: (effort: string | undefined) => void;
 }
 
-function EffortMenu({ settings, model, disabled, onChoose }: EffortMenuProps) {
-  const words = useWords(composerWords);
-  const effort = effortIn(settings.options);
+function EffortMenu({ settings, model, disabled, onSelect }: EffortMenuProps) {
+  const t = useMessages(composerMessages);
+  const effort = getEffort(settings.options);
   return (
     <Menu
-      label={words.effort}
+      label={t.effort}
       disabled={disabled}
       className="chat-composer-menu"
       items={[
         {
-          label: words.effortDefault,
+          label: t.effortDefault,
           checked: effort === undefined,
-          run: () => onChoose(undefined),
+          run: () => onSelect(undefined),
         },
-        ...model.efforts.map((each) => ({
-          label: each,
-          checked: each === effort,
-          run: () => onChoose(each),
+        ...model.efforts.map((option) => ({
+          label: option,
+          checked: option === effort,
+          run: () => onSelect(option),
         })),
       ]}
     >
-      <Icon name="think" small />
-      <span className="chat-composer-menu-name">{effort ?? words.effortDefault}</span>
+      <Icon name="reasoning" small />
+      <span className="chat-composer-menu-name">{effort ?? t.effortDefault}</span>
     </Menu>
   );
 }
 
-type Privacy = Pick<ChatSettings, "privacy">;
+type PrivacySettings = Pick<ChatSettings, "privacy">;
 
-/** What no model is told in a chat with these settings, each kind once; none where nothing is masked. */
-export function maskedKinds({ privacy }: Privacy, defaults: Privacy): readonly PrivacyKind[] {
+/** Returns the distinct kinds of private values that are masked. Empty if masking is off. */
+export function listMaskedKinds(
+  { privacy }: PrivacySettings,
+  defaults: PrivacySettings,
+): readonly PrivacyKind[] {
   const { enabled = false, fields = [] } = privacy ?? defaults.privacy ?? {};
   return enabled ? [...new Set(fields.map(({ kind }) => kind))] : [];
 }
 
-interface MaskedSignProps {
+interface MaskingIndicatorProps {
   kinds: readonly PrivacyKind[];
-  /** Undefined: there is no chat yet whose settings could be opened. */
+  /** Undefined if there is no chat yet. */
   onOpen: (() => void) | undefined;
 }
 
-/** As many as are named: the settings have them all. */
-const named = 2;
+/** The label names only this many kinds; the settings list all of them. */
+const maxNamedKinds = 2;
 
-/** That something is masked, and what. */
-function MaskedSign({ kinds, onOpen }: MaskedSignProps) {
-  const words = useWords(composerWords);
-  const kindWords = useWords(privacyKindWords);
+/** Shows that private values are masked, and which kinds. */
+function MaskingIndicator({ kinds, onOpen }: MaskingIndicatorProps) {
+  const t = useMessages(composerMessages);
+  const kindNames = useMessages(privacyKindMessages);
   if (kinds.length === 0) return null;
-  const names = kinds.slice(0, named).map((kind) => kindWords[kind]);
-  const others = kinds.length - names.length;
-  const label = words.masked(
-    [...names, ...(others === 0 ? [] : [words.andMore(others)])].join(words.comma),
+  const names = kinds.slice(0, maxNamedKinds).map((kind) => kindNames[kind]);
+  const otherCount = kinds.length - names.length;
+  const label = t.masked(
+    [...names, ...(otherCount === 0 ? [] : [t.andMore(otherCount)])].join(t.comma),
   );
   if (onOpen !== undefined)
-    return <IconButton icon="shield" label={label} className="chat-masked" onClick={onOpen} />;
+    return <IconButton icon="shield" label={label} className="chat-masking" onClick={onOpen} />;
   return (
-    <span className="chat-masked" role="img" aria-label={label} title={label}>
+    <span className="chat-masking" role="img" aria-label={label} title={label}>
       <Icon name="shield" />
     </span>
   );

@@ -1,9 +1,9 @@
 import type { KeyboardEvent } from "react";
 
-/** What of a key press counts here. */
-export interface ComposerPress {
+/** The relevant part of a `KeyboardEvent`. */
+export interface ComposerKeyEvent {
   readonly key: string;
-  /** The legacy code: 229 while an input method has the key, also where `isComposing` is false already (Safari). */
+  /** Legacy code; 229 if the key belongs to an input method, even if `isComposing` is already false (Safari). */
   readonly keyCode: number;
   readonly isComposing: boolean;
   readonly shiftKey: boolean;
@@ -12,49 +12,52 @@ export interface ComposerPress {
   readonly metaKey: boolean;
 }
 
-export interface ComposerSituation {
+export interface ComposerKeyContext {
   readonly sendKey: "enter" | "mod+enter";
   readonly isRunning: boolean;
   readonly isEmpty: boolean;
 }
 
-/** `type`: the key is the text's own. */
-export type KeyMeaning = "send" | "steer" | "queue" | "edit last" | "leave" | "type";
+/** What a key does in the composer. `type`: the text field handles the key. */
+export type ComposerAction = "send" | "steer" | "queue" | "edit last" | "blur" | "type";
 
-export function meaningOf(press: ComposerPress, situation: ComposerSituation): KeyMeaning {
-  const { sendKey, isRunning, isEmpty } = situation;
-  const { shiftKey, altKey } = press;
-  const mod = press.ctrlKey || press.metaKey;
-  if (press.isComposing || press.keyCode === 229) return "type";
-  if (press.key === "Escape" && !mod && !shiftKey && !altKey) return "leave";
-  if (press.key === "ArrowUp" && isEmpty && !mod && !shiftKey && !altKey) return "edit last";
-  if (press.key !== "Enter" || altKey) return "type";
+export function toComposerAction(
+  keyEvent: ComposerKeyEvent,
+  context: ComposerKeyContext,
+): ComposerAction {
+  const { sendKey, isRunning, isEmpty } = context;
+  const { shiftKey, altKey } = keyEvent;
+  const hasMod = keyEvent.ctrlKey || keyEvent.metaKey;
+  if (keyEvent.isComposing || keyEvent.keyCode === 229) return "type";
+  if (keyEvent.key === "Escape" && !hasMod && !shiftKey && !altKey) return "blur";
+  if (keyEvent.key === "ArrowUp" && isEmpty && !hasMod && !shiftKey && !altKey) return "edit last";
+  if (keyEvent.key !== "Enter" || altKey) return "type";
   if (sendKey === "enter") {
     if (shiftKey) return "type";
     if (!isRunning) return "send";
-    return mod ? "queue" : "steer";
+    return hasMod ? "queue" : "steer";
   }
-  if (!mod) return "type";
+  if (!hasMod) return "type";
   if (!isRunning) return "send";
   return shiftKey ? "queue" : "steer";
 }
 
-export function pressOf(event: KeyboardEvent): ComposerPress {
+export function toComposerKeyEvent(event: KeyboardEvent): ComposerKeyEvent {
   const { key, keyCode, shiftKey, altKey, ctrlKey, metaKey } = event;
   const { isComposing } = event.nativeEvent;
   return { key, keyCode, isComposing, shiftKey, altKey, ctrlKey, metaKey };
 }
 
-/** The keys of the two ways to speak while an answer runs, as they are shown. */
-export function tellingKeys(sendKey: ComposerSituation["sendKey"]) {
+/** Returns the shortcuts to steer and to queue a message while an answer runs. */
+export function getInputShortcuts(sendKey: ComposerKeyContext["sendKey"]) {
   return sendKey === "enter"
     ? { steer: "enter", queue: "mod+enter" }
     : { steer: "mod+enter", queue: "mod+shift+enter" };
 }
 
-/* A single character never asks a model and never changes a chat: those keys have a modifier. */
-export const editKeys = "mod+shift+e";
-export const retryKeys = "mod+shift+enter";
+/* These have modifier keys, so that typing outside of a text field does not edit, retry or stop anything. */
+export const editShortcut = "mod+shift+e";
+export const retryShortcut = "mod+shift+enter";
 
-/** Of the answer that runs, also while somebody writes. */
-export const stopKeys = "mod+.";
+/** Stops the running answer, even while a text field has the focus. */
+export const stopShortcut = "mod+.";

@@ -6,122 +6,128 @@ import type {
   ContextSnippet,
   ModelChoice,
 } from "@deltawire/tasks/chats";
-import { bareType } from "@deltawire/tasks";
-import { usePicked } from "../hooks/use-cell.ts";
-import { usePage } from "../hooks/use-page.ts";
-import { Button, IconButton } from "../parts/button.tsx";
-import { Icon } from "../parts/icon.tsx";
-import { unreachable } from "../unreachable.ts";
-import { useFormat } from "../words/format.ts";
-import { useWords } from "../words/use-words.ts";
-import { composerWords } from "./composer-words.ts";
-import type { Obstacle } from "./uploads.ts";
-import { answererIn, type Answerer } from "./who-answers.tsx";
+import { assertNever, mediaTypeEssence } from "@deltawire/tasks";
+import { useCellSelector } from "../hooks/use-cell.ts";
+import { useAppStore } from "../hooks/use-app-store.ts";
+import { Button, IconButton } from "../ui/button.tsx";
+import { Icon } from "../ui/icon.tsx";
+import { useFormatter } from "../messages/format.ts";
+import { useMessages } from "../messages/use-messages.ts";
+import { composerMessages, type ComposerMessages } from "./composer-messages.ts";
+import type { SendBlocker } from "./upload-queue.ts";
+import { resolveResponder, type Responder } from "./responder.tsx";
 
 interface ComposerNoticesProps {
   attachments: readonly Attachment[];
   contexts: readonly ContextSnippet[];
   settings: ChatSettings;
   choices: ChatChoices | undefined;
-  obstacle: Obstacle | undefined;
-  /** It was to be sent, and the gateway could not be reached. */
-  isUnreached: boolean;
+  blocker: SendBlocker | undefined;
+  /** True if sending failed because the gateway could not be reached. */
+  isUnreachable: boolean;
   isRunning: boolean;
-  /** Whoever writes the answer that runs. */
-  answering: string | undefined;
-  /** Its model failed and will be asked again. */
+  /** Name of the model or agent that writes the running answer. */
+  runningResponder: string | undefined;
+  /** True if the model of the running answer failed and the request will be retried. */
   isRetrying: boolean;
-  hasWords: boolean;
-  mayHavePictures: boolean;
-  /** A long text that still stands among the words. */
-  pasted: string | undefined;
-  onMakeFile: () => void;
+  hasText: boolean;
+  /** True if earlier messages may contain images. */
+  mayHaveImages: boolean;
+  /** Long pasted text that is still in the draft. */
+  pastedText: string | undefined;
+  onAttachPasted: () => void;
   onDismiss: () => void;
 }
 
-/** What somebody should know before it is sent, said as it comes up. */
+/** Notices above the composer, announced to screen readers when they appear. */
 export function ComposerNotices(props: ComposerNoticesProps) {
-  const { attachments, contexts, settings, choices, obstacle, isRunning, pasted } = props;
-  const words = useWords(composerWords);
-  const format = useFormat();
-  const isCutOff = usePicked(usePage().connection, ({ is }) => is === "lost" || is === "offline");
-  const answerer = choices === undefined ? undefined : answererIn(settings, choices);
-  const notices = noticesFor({
+  const { attachments, contexts, settings, choices, blocker, isRunning, pastedText } = props;
+  const t = useMessages(composerMessages);
+  const format = useFormatter();
+  const isDisconnected = useCellSelector(
+    useAppStore().connection,
+    ({ status }) => status === "lost" || status === "offline",
+  );
+  const responder = choices === undefined ? undefined : resolveResponder(settings, choices);
+  const notices = collectComposerNotices({
     attachments,
     contexts,
-    model: answerer?.model,
-    mayHavePictures: props.mayHavePictures,
-    unnamed: words.unnamed,
+    model: responder?.model,
+    mayHaveImages: props.mayHaveImages,
+    defaultName: t.unnamed,
   });
-  const told = toldTo(props, answerer?.name, words);
-  const hasBeside = attachments.length + contexts.length > 0;
+  const recipient = formatRecipient(props, responder?.name, t);
+  const hasAttachments = attachments.length + contexts.length > 0;
   return (
     <div className="chat-notices" role="status">
-      {pasted !== undefined && (
-        <Notice icon="info">
-          <span>{words.longPaste(format.tokens(pasted.length))}</span>
-          <Button small onClick={props.onMakeFile}>
-            {words.makeFile}
+      {pastedText !== undefined && (
+        <NoticeRow icon="info">
+          <span>{t.longPaste(format.compactCount(pastedText.length))}</span>
+          <Button small onClick={props.onAttachPasted}>
+            {t.attachAsFile}
           </Button>
-          <IconButton small icon="close" label={words.dismiss} onClick={props.onDismiss} />
-        </Notice>
+          <IconButton small icon="close" label={t.dismiss} onClick={props.onDismiss} />
+        </NoticeRow>
       )}
-      {obstacle === "sending" && isCutOff && <Notice icon="info">{words.trying}</Notice>}
-      {props.isUnreached && <NotSent />}
-      {obstacle === "uploading" && <Notice icon="info">{words.waitForUploads}</Notice>}
-      {obstacle === "failed upload" && <Notice icon="warning">{words.failedUploads}</Notice>}
-      {obstacle === "no model" && <NoModel hasModels={(choices?.models.length ?? 0) > 0} />}
-      {isRunning && told !== undefined && <Notice icon="info">{told}</Notice>}
-      {isRunning && hasBeside && <Notice icon="info">{words.onlyWords}</Notice>}
+      {blocker === "sending" && isDisconnected && (
+        <NoticeRow icon="info">{t.sendingAgain}</NoticeRow>
+      )}
+      {props.isUnreachable && <NotSentNotice />}
+      {blocker === "uploading" && <NoticeRow icon="info">{t.waitForUploads}</NoticeRow>}
+      {blocker === "failed upload" && <NoticeRow icon="warning">{t.failedUploads}</NoticeRow>}
+      {blocker === "no model" && <NoModelNotice hasModels={(choices?.models.length ?? 0) > 0} />}
+      {isRunning && recipient !== undefined && <NoticeRow icon="info">{recipient}</NoticeRow>}
+      {isRunning && hasAttachments && <NoticeRow icon="info">{t.onlyText}</NoticeRow>}
       {!isRunning &&
         notices.map((notice) => (
-          <Notice key={notice.is} icon="warning">
-            {said(notice, answerer, words)}
-          </Notice>
+          <NoticeRow key={notice.type} icon="warning">
+            {formatNotice(notice, responder, t)}
+          </NoticeRow>
         ))}
     </div>
   );
 }
 
-function NotSent() {
-  const words = useWords(composerWords);
-  const isInUse = usePicked(
-    usePage().connection,
-    (connection) => connection.is === "lost" && connection.store?.isInUse === true,
+function NotSentNotice() {
+  const t = useMessages(composerMessages);
+  const isInUse = useCellSelector(
+    useAppStore().connection,
+    (connection) => connection.status === "lost" && connection.storeProblem?.isInUse === true,
   );
-  return <Notice icon="warning">{isInUse ? words.notSentInUse : words.notSent}</Notice>;
+  return <NoticeRow icon="warning">{isInUse ? t.notSentInUse : t.notSent}</NoticeRow>;
 }
 
-function NoModel({ hasModels }: { hasModels: boolean }) {
-  const { router } = usePage();
-  const words = useWords(composerWords);
+function NoModelNotice({ hasModels }: { hasModels: boolean }) {
+  const { router } = useAppStore();
+  const t = useMessages(composerMessages);
   return (
-    <Notice icon="warning">
-      <span>{hasModels ? words.chooseModel : words.noModelYet}</span>
+    <NoticeRow icon="warning">
+      <span>{hasModels ? t.chooseModel : t.noModelYet}</span>
       {!hasModels && (
-        <Button small onClick={() => router.go({ is: "upstreams" })}>
-          {words.goUpstreams}
+        <Button small onClick={() => router.navigate({ type: "upstreams" })}>
+          {t.openUpstreams}
         </Button>
       )}
-    </Notice>
+    </NoticeRow>
   );
 }
 
-/** Somebody who chose another model meanwhile should know it before writing. */
-function toldTo(
-  { answering, isRetrying, hasWords }: ComposerNoticesProps,
-  next: string | undefined,
-  words: ComposerWords,
+/** Returns a notice about who receives a message sent now. Undefined if there is no text, unless another responder answers next. */
+function formatRecipient(
+  { runningResponder, isRetrying, hasText }: ComposerNoticesProps,
+  nextResponder: string | undefined,
+  t: ComposerMessages,
 ): string | undefined {
-  if (answering === undefined) return undefined;
-  const told = isRetrying ? words.toldWhenBack(answering) : words.toldTo(answering);
-  if (next !== undefined && next !== answering) return words.thenOther(told, next);
-  return hasWords ? told : undefined;
+  if (runningResponder === undefined) return undefined;
+  const recipient = isRetrying
+    ? t.recipientWhenBack(runningResponder)
+    : t.recipient(runningResponder);
+  if (nextResponder !== undefined && nextResponder !== runningResponder)
+    return t.nextResponder(recipient, nextResponder);
+  return hasText ? recipient : undefined;
 }
 
-type ComposerWords = (typeof composerWords)["en"];
-
-function Notice({ icon, children }: { icon: "info" | "warning"; children: ReactNode }) {
+function NoticeRow({ icon, children }: { icon: "info" | "warning"; children: ReactNode }) {
   return (
     <div className="chat-notice" data-kind={icon}>
       <Icon name={icon} small />
@@ -130,131 +136,137 @@ function Notice({ icon, children }: { icon: "info" | "warning"; children: ReactN
   );
 }
 
-function said(
+function formatNotice(
   notice: ComposerNotice,
-  answerer: Answerer | undefined,
-  words: ComposerWords,
+  responder: Responder | undefined,
+  t: ComposerMessages,
 ): string {
-  const model = answerer?.name ?? "";
-  switch (notice.is) {
-    case "needs picture":
-      return words.needsPicture(model);
-    case "needs sound":
-      return words.needsSound(model);
-    case "left out":
-      return answerer?.model?.type === "chat"
-        ? words.onlyName(notice.names.join(", "), model)
-        : words.leftOut(notice.names.join(", "), model);
-    case "as text":
-      return words.asText(notice.names.join(", "), model);
-    case "cut":
-      return words.cut(notice.names.join(", "), model);
+  const model = responder?.name ?? "";
+  switch (notice.type) {
+    case "needs_image":
+      return t.needsImage(model);
+    case "needs_audio":
+      return t.needsAudio(model);
+    case "omitted":
+      return responder?.model?.type === "chat"
+        ? t.onlyName(notice.names.join(", "), model)
+        : t.omitted(notice.names.join(", "), model);
+    case "as_text":
+      return t.asText(notice.names.join(", "), model);
+    case "truncated":
+      return t.truncated(notice.names.join(", "), model);
     default:
-      return unreachable(notice);
+      return assertNever(notice);
   }
 }
 
-/** What somebody should know before the message is sent. */
+/** A warning that the model does not receive something, receives it in another form, or lacks something it requires. */
 export type ComposerNotice =
-  | { readonly is: "left out" | "as text" | "cut"; readonly names: readonly string[] }
-  | { readonly is: "needs picture" | "needs sound" };
+  | { readonly type: "omitted" | "as_text" | "truncated"; readonly names: readonly string[] }
+  | { readonly type: "needs_image" | "needs_audio" };
 
-export interface ToBeSent {
+export interface OutgoingMessage {
   readonly attachments: readonly Attachment[];
   readonly contexts: readonly ContextSnippet[];
   readonly model: ModelChoice | undefined;
-  /** Some may have been made or attached before. */
-  readonly mayHavePictures: boolean;
-  readonly unnamed: string;
+  /** True if earlier messages may contain images. */
+  readonly mayHaveImages: boolean;
+  /** Shown for attachments without a file name. */
+  readonly defaultName: string;
 }
 
-export function noticesFor(message: ToBeSent): ComposerNotice[] {
-  const { attachments, contexts, model, mayHavePictures, unnamed } = message;
+export function collectComposerNotices(message: OutgoingMessage): ComposerNotice[] {
+  const { attachments, contexts, model, mayHaveImages, defaultName } = message;
   if (model === undefined) return [];
-  const named = attachments.map((each) => ({
-    name: each.filename ?? unnamed,
-    fate: fateOf(each, model),
-    isPdf: each.media_type === "application/pdf",
-    mayBeCut: mayBeCut(each),
+  const files = attachments.map((attachment) => ({
+    name: attachment.filename ?? defaultName,
+    disposition: resolveDisposition(attachment, model),
+    isPdf: attachment.media_type === "application/pdf",
+    isLong: mayBeTruncated(attachment),
   }));
-  const texts = model.type === "chat" ? [] : contexts.map(({ title }) => title);
-  const leftOut = [...named.filter(({ fate }) => fate === "left out").map(nameOf), ...texts];
-  // That a text goes as a text is no news.
-  const asText = named.filter(({ fate, isPdf }) => fate === "as text" && isPdf).map(nameOf);
-  const cut = named
-    .filter(({ fate, isPdf, mayBeCut: may }) => fate === "as text" && !isPdf && may)
-    .map(nameOf);
-  const missing = missingFor(attachments, model, mayHavePictures);
+  const omittedContexts = model.type === "chat" ? [] : contexts.map(({ title }) => title);
+  const omittedFiles = files.filter(({ disposition }) => disposition === "omitted").map(getName);
+  const omittedNames = [...omittedFiles, ...omittedContexts];
+  const textFiles = files.filter(({ disposition }) => disposition === "as_text");
+  // No notice for text files, which are expected to be sent as text.
+  const asTextNames = textFiles.filter(({ isPdf }) => isPdf).map(getName);
+  const truncatedNames = textFiles.filter(({ isPdf, isLong }) => !isPdf && isLong).map(getName);
+  const missingMedia = findMissingMedia(attachments, model, mayHaveImages);
   return [
-    ...(missing === undefined ? [] : [{ is: `needs ${missing}` as const }]),
-    ...(leftOut.length === 0 ? [] : [{ is: "left out" as const, names: leftOut }]),
-    ...(asText.length === 0 ? [] : [{ is: "as text" as const, names: asText }]),
-    ...(cut.length === 0 ? [] : [{ is: "cut" as const, names: cut }]),
+    ...(missingMedia === undefined ? [] : [{ type: `needs_${missingMedia}` as const }]),
+    ...(omittedNames.length === 0 ? [] : [{ type: "omitted" as const, names: omittedNames }]),
+    ...(asTextNames.length === 0 ? [] : [{ type: "as_text" as const, names: asTextNames }]),
+    ...(truncatedNames.length === 0 ? [] : [{ type: "truncated" as const, names: truncatedNames }]),
   ];
 }
 
-function nameOf({ name }: { name: string }): string {
+function getName({ name }: { name: string }): string {
   return name;
 }
 
-/** What becomes of something that is attached. `unknown`: its bytes decide. */
-export type Fate = "taken" | "as text" | "left out" | "unknown";
+/** How an attachment reaches the model. `unknown` if that depends on its content. */
+export type AttachmentDisposition = "sent" | "as_text" | "omitted" | "unknown";
 
-type Attached = Pick<Attachment, "kind" | "filename" | "media_type" | "size">;
+type AttachmentInfo = Pick<Attachment, "kind" | "filename" | "media_type" | "size">;
 
-/** As the gateway will treat it for this model: docs/chats.md, "What the model gets". */
-export function fateOf(attached: Attached, model: ModelChoice): Fate {
+/** Predicts how the gateway sends an attachment to this model; see docs/reference/chat-api.md#attachments-and-contexts. */
+export function resolveDisposition(
+  attachment: AttachmentInfo,
+  model: ModelChoice,
+): AttachmentDisposition {
   switch (model.type) {
     case "chat":
-      return fateInChat(attached, model);
+      return resolveChatDisposition(attachment, model);
     case "image-edit":
-      return attached.kind === "image" ? "taken" : "left out";
+      return attachment.kind === "image" ? "sent" : "omitted";
     case "audio-stt":
-      return attached.kind === "audio" ? "taken" : "left out";
+      return attachment.kind === "audio" ? "sent" : "omitted";
     case "image-gen":
     case "audio-tts":
-      return "left out";
+      return "omitted";
     default:
       return "unknown";
   }
 }
 
-function fateInChat(
-  { kind, filename = "", media_type, size = 0 }: Attached,
+function resolveChatDisposition(
+  { kind, filename = "", media_type, size = 0 }: AttachmentInfo,
   model: ModelChoice,
-): Fate {
-  const type = bareType(media_type);
-  const fits = size <= largestMedium;
+): AttachmentDisposition {
+  const type = mediaTypeEssence(media_type);
+  const isSmallEnough = size <= maxMediaBytes;
   if (kind === "image" && type !== "image/svg+xml")
-    return model.images && fits && pictures.test(type) ? "taken" : "left out";
-  if (kind === "audio") return model.audio && fits && sounds.test(type) ? "taken" : "left out";
+    return model.images && isSmallEnough && imageTypes.test(type) ? "sent" : "omitted";
+  if (kind === "audio")
+    return model.audio && isSmallEnough && audioTypes.test(type) ? "sent" : "omitted";
   if (type === "application/pdf" || /\.pdf$/i.test(filename))
-    return model.files && fits ? "taken" : "as text";
-  if (readable.test(type)) return "as text";
-  return unreadable.test(type) ? "left out" : "unknown";
+    return model.files && isSmallEnough ? "sent" : "as_text";
+  if (textTypes.test(type)) return "as_text";
+  return binaryTypes.test(type) ? "omitted" : "unknown";
 }
 
-const largestMedium = 25 * 1024 * 1024;
-const pictures = /^image\/(?:png|jpeg|gif|webp)$/;
-const sounds = /^audio\/(?:mpeg|mp3|wav|wave|x-wav|vnd\.wave)$/;
-const readable = /^text\/|[/+](?:json|xml|yaml|javascript|toml|sql|x-sh)$/;
-const unreadable =
+const maxMediaBytes = 25 * 1024 * 1024;
+const imageTypes = /^image\/(?:png|jpeg|gif|webp)$/;
+const audioTypes = /^audio\/(?:mpeg|mp3|wav|wave|x-wav|vnd\.wave)$/;
+const textTypes = /^text\/|[/+](?:json|xml|yaml|javascript|toml|sql|x-sh)$/;
+const binaryTypes =
   /octet-stream|zip|officedocument|msword|ms-excel|ms-powerpoint|x-tar|x-7z|font\//;
 
-/** Whether a model may get no more than the beginning of a text: a byte is a character at most. */
-function mayBeCut({ size = 0 }: Attached): boolean {
-  return size > longestText;
+/** True if the text may exceed the limit. A file has at most as many characters as bytes. */
+function mayBeTruncated({ size = 0 }: AttachmentInfo): boolean {
+  return size > maxTextLength;
 }
 
-const longestText = 200_000;
+const maxTextLength = 200_000;
 
-/** What a model must have beside the words, and does not get from what is attached. */
-function missingFor(
-  attached: readonly Attached[],
+/** Returns the kind of media that the model requires but that is not attached. */
+function findMissingMedia(
+  attachments: readonly AttachmentInfo[],
   model: ModelChoice,
-  mayHavePictures: boolean,
-): "picture" | "sound" | undefined {
-  const has = (kind: Attachment["kind"]) => attached.some((each) => each.kind === kind);
-  if (model.type === "image-edit" && !mayHavePictures && !has("image")) return "picture";
-  return model.type === "audio-stt" && !has("audio") ? "sound" : undefined;
+  mayHaveImages: boolean,
+): "image" | "audio" | undefined {
+  const hasAttachment = (kind: Attachment["kind"]) =>
+    attachments.some((attachment) => attachment.kind === kind);
+  if (model.type === "image-edit" && !mayHaveImages && !hasAttachment("image")) return "image";
+  return model.type === "audio-stt" && !hasAttachment("audio") ? "audio" : undefined;
 }

@@ -1,170 +1,186 @@
 import { useEffect, useId, useRef, useState } from "react";
-import { runningAnswers, type ContextSnippet, type InputDelivery } from "@deltawire/tasks/chats";
-import { useCell, usePicked } from "../hooks/use-cell.ts";
-import { useCommands, usePage } from "../hooks/use-page.ts";
-import { Button } from "../parts/button.tsx";
-import { focusComposer } from "../parts/focus.ts";
-import type { OpenChat } from "../state/page.ts";
-import { hashOf } from "../browser/route.ts";
-import { useWords } from "../words/use-words.ts";
-import { AttachedList, TextBesideDialog } from "./attached-list.tsx";
+import {
+  findRunningAnswers,
+  type ContextSnippet,
+  type InputDelivery,
+} from "@deltawire/tasks/chats";
+import { useCell, useCellSelector } from "../hooks/use-cell.ts";
+import { useCommands, useAppStore } from "../hooks/use-app-store.ts";
+import { Button } from "../ui/button.tsx";
+import { focusComposer } from "../ui/focus.ts";
+import type { OpenChat } from "../state/app-store.ts";
+import { formatHashRoute } from "../browser/hash-router.ts";
+import { useMessages } from "../messages/use-messages.ts";
+import { ComposerAttachments, ContextDialog } from "./composer-attachments.tsx";
 import { ComposerBar } from "./composer-bar.tsx";
-import type { KeyMeaning } from "./composer-keys.ts";
+import type { ComposerAction } from "./composer-keys.ts";
 import { ComposerNotices } from "./composer-notices.tsx";
-import { composerWords } from "./composer-words.ts";
-import { DropFiles } from "./drop-files.tsx";
-import { MessageBox, withoutPasted } from "./message-box.tsx";
+import { composerMessages, type ComposerMessages } from "./composer-messages.ts";
+import { FileDropZone } from "./file-drop-zone.tsx";
+import { ComposerInput, removePastedText } from "./composer-input.tsx";
 import { SendButtons } from "./send-buttons.tsx";
-import { ChatSettingsDialog } from "./lazy-settings-dialog.tsx";
+import { LazyChatSettingsDialog } from "./lazy-chat-settings-dialog.tsx";
 import { startChat } from "./start-chat.ts";
-import { obstacleTo, uploadsOf } from "./uploads.ts";
-import { useChatSettings, useIsDeleted, useWhoAnswersNow } from "./use-chat-settings.ts";
-import { AnswererCommands, answererIn, patchFor, type Who } from "./who-answers.tsx";
+import { findSendBlocker, getUploadQueue } from "./upload-queue.ts";
+import { useChatSettings, useIsChatDeleted, useRunningResponder } from "./use-chat-settings.ts";
+import {
+  ResponderCommands,
+  resolveResponder,
+  toResponderPatch,
+  type ResponderSelection,
+} from "./responder.tsx";
 import "./composer.css";
 
 export interface ComposerProps {
-  /** Undefined: the chat is made when the first message is sent. */
+  /** Undefined for a new chat, which is created when the first message is sent. */
   chat: OpenChat | undefined;
-  /** The last node that is shown; null: there is none. */
-  parent: string | null;
-  /** The task of the answer that runs at the end of what is shown. */
-  running: string | undefined;
+  /** The last displayed node. Null if there is none. */
+  parentId: string | null;
+  /** The task of the last displayed answer, if it is running. */
+  runningTaskId: string | undefined;
   onEditLast?: (() => void) | undefined;
 }
 
-/** Where messages are written. What is written stays until the gateway has it. */
-export function Composer({ chat, parent, running, onEditLast }: ComposerProps) {
-  const page = usePage();
-  const words = useWords(composerWords);
+/** The form for a new message. The draft is stored until the gateway has received the message. */
+export function Composer({ chat, parentId, runningTaskId, onEditLast }: ComposerProps) {
+  const app = useAppStore();
+  const t = useMessages(composerMessages);
   const chatId = chat?.chatId ?? "";
-  const draft = page.draft(chatId);
-  const written = useCell(draft);
-  const uploads = uploadsOf(page, chatId);
-  const pending = useCell(uploads);
-  const choices = useCell(page.choices);
-  const sendKey = usePicked(page.preferences, (preferences) => preferences.sendKey);
-  const shown = useChatSettings(chat);
-  const isDeleted = useIsDeleted(chat);
+  const draft = app.getDraft(chatId);
+  const draftState = useCell(draft);
+  const uploadQueue = getUploadQueue(app, chatId);
+  const uploads = useCell(uploadQueue);
+  const choices = useCell(app.choices);
+  const sendKey = useCellSelector(app.preferences, (preferences) => preferences.sendKey);
+  const chatSettings = useChatSettings(chat);
+  const isDeleted = useIsChatDeleted(chat);
   const isSending = useCell(draft.isSending);
-  const isUnreached = useCell(draft.unreached) === written.key && !isSending;
-  const answering = useWhoAnswersNow(chat, running);
-  const isRetrying = usePicked(page.retrying, (ids) => ids.has(chatId));
+  const isUnreachable = useCell(draft.unreachableKey) === draftState.key && !isSending;
+  const runningResponder = useRunningResponder(chat, runningTaskId);
+  const isRetrying = useCellSelector(app.retryingChatIds, (ids) => ids.has(chatId));
   const [isStopping, setStopping] = useState(false);
   const [isPrivacyOpen, setPrivacyOpen] = useState(false);
-  const [editedText, setEditedText] = useState<number | undefined>(undefined);
-  const [pasted, setPasted] = useState<string | undefined>(undefined);
-  const frame = useRef<HTMLFormElement>(null);
-  const box = useRef<HTMLTextAreaElement>(null);
+  const [editedContextIndex, setEditedContextIndex] = useState<number | undefined>(undefined);
+  const [pastedText, setPastedText] = useState<string | undefined>(undefined);
+  const form = useRef<HTMLFormElement>(null);
+  const inputRef = useRef<HTMLTextAreaElement>(null);
   const hintId = useId();
 
-  const isRunning = chat !== undefined && running !== undefined;
-  const { text, attachments, contexts } = written;
-  const hasAnswerer = choices === undefined || answererIn(shown.settings, choices) !== undefined;
-  const obstacle = obstacleTo({
-    draft: written,
-    uploads: pending,
+  const isRunning = chat !== undefined && runningTaskId !== undefined;
+  const { text, attachments, contexts } = draftState;
+  const hasResponder =
+    choices === undefined || resolveResponder(chatSettings.settings, choices) !== undefined;
+  const blocker = findSendBlocker({
+    draft: draftState,
+    uploads,
     isDeleted,
     isSending,
-    hasAnswerer,
+    hasResponder,
   });
-  const focus = () => box.current?.focus();
-  useFocusWhenOpened();
+  const focusInput = () => inputRef.current?.focus();
+  useFocusOnOpen();
   useCommands([
-    { id: "write", title: words.focus, group: words.group, keys: "i", run: focus },
+    { id: "write", title: t.focus, group: t.group, keys: "i", run: focusInput },
     {
       id: "write-mod",
-      title: words.focus,
-      group: words.group,
+      title: t.focus,
+      group: t.group,
       keys: "mod+/",
       hidden: true,
-      run: focus,
+      run: focusInput,
     },
     {
       id: "write-leave",
-      title: words.leave,
-      group: words.group,
+      title: t.leave,
+      group: t.group,
       keys: "escape",
       hidden: true,
-      heardInPlace: true,
-      run: leaveBox,
+      isHandledLocally: true,
+      run: blurComposer,
     },
   ]);
 
   const send = () => {
-    if (obstacle !== undefined) return undefined;
-    setPasted(undefined);
-    if (chat !== undefined) return void draft.whileSending(() => chat.send(written, parent));
+    if (blocker !== undefined) return undefined;
+    setPastedText(undefined);
+    if (chat !== undefined) return void draft.whileSending(() => chat.send(draftState, parentId));
     return void draft.whileSending(async () => {
-      const unreached = () => draft.setUnreached(written.key);
-      const made = await startChat(page, shown.settings, written, unreached);
-      if (made === undefined) return;
-      // What was attached on its way is for the next message.
-      const later = draft.get().attachments.filter((each) => !attachments.includes(each));
+      const onUnreachable = () => draft.setUnreachable(draftState.key);
+      const newChatId = await startChat(app, chatSettings.settings, draftState, onUnreachable);
+      if (newChatId === undefined) return;
+      // Files attached while sending belong to the next message.
+      const addedAttachments = draft
+        .get()
+        .attachments.filter((attachment) => !attachments.includes(attachment));
       draft.clear();
-      if (later.length > 0) page.draft(made).change({ attachments: later });
-      page.newChatSettings.clear();
+      if (addedAttachments.length > 0)
+        app.getDraft(newChatId).change({ attachments: addedAttachments });
+      app.newChatSettings.clear();
     });
   };
-  const tell = (delivery: InputDelivery) => {
-    if (chat === undefined || running === undefined || isSending || text.trim() === "") return;
+  const sendInput = (delivery: InputDelivery) => {
+    if (chat === undefined || runningTaskId === undefined || isSending || text.trim() === "")
+      return;
     void draft.whileSending(async () => {
-      if (await chat.tell(running, { text: text.trim(), delivery, key: written.key }))
-        draft.told({ text, key: written.key });
+      if (await chat.sendInput(runningTaskId, { text: text.trim(), delivery, key: draftState.key }))
+        draft.clearSentText({ text, key: draftState.key });
     });
   };
   const stop = async () => {
-    if (chat === undefined || running === undefined) return;
+    if (chat === undefined || runningTaskId === undefined) return;
     setStopping(true);
-    await stopAnswer(chat, running);
+    await stopAnswer(chat, runningTaskId);
     setStopping(false);
     focusComposer();
   };
-  const onKey = (meaning: Exclude<KeyMeaning, "type">) => {
-    if (meaning === "send") send();
-    else if (meaning === "edit last") onEditLast?.();
-    else if (meaning === "leave") leaveBox();
-    else tell(meaning);
+  const onAction = (action: Exclude<ComposerAction, "type">) => {
+    if (action === "send") send();
+    else if (action === "edit last") onEditLast?.();
+    else if (action === "blur") blurComposer();
+    else sendInput(action);
   };
-  const choose = (who: Who) => {
-    shown.change(patchFor(who));
-    focus();
+  const selectResponder = (selection: ResponderSelection) => {
+    chatSettings.change(toResponderPatch(selection));
+    focusInput();
   };
   const attach = (files: readonly File[]) => {
     if (isDeleted || files.length === 0) return;
     for (const { name } of files.filter(({ size }) => size === 0))
-      page.toasts.show({ kind: "error", text: words.emptyFile(name) });
-    uploads.add(files.filter(({ size }) => size > 0));
-    focus();
+      app.toasts.show({ kind: "error", text: t.emptyFile(name) });
+    uploadQueue.add(files.filter(({ size }) => size > 0));
+    focusInput();
   };
-  const makeFile = () => {
-    const rest = pasted === undefined ? undefined : withoutPasted(text, pasted);
-    setPasted(undefined);
-    if (pasted === undefined || rest === undefined) return;
-    draft.change({ text: rest });
-    attach([new File([pasted], words.pastedName, { type: "text/plain" })]);
+  const attachPasted = () => {
+    const remainingText = pastedText === undefined ? undefined : removePastedText(text, pastedText);
+    setPastedText(undefined);
+    if (pastedText === undefined || remainingText === undefined) return;
+    draft.change({ text: remainingText });
+    attach([new File([pastedText], t.pastedName, { type: "text/plain" })]);
   };
-  const addText = () => {
-    const added: ContextSnippet = {
+  const addContext = () => {
+    const snippet: ContextSnippet = {
       kind: "text",
-      title: words.textDefault(contexts.length + 1),
+      title: t.defaultContextName(contexts.length + 1),
       text: "",
     };
-    draft.change({ contexts: [...contexts, added] });
-    setEditedText(contexts.length);
+    draft.change({ contexts: [...contexts, snippet] });
+    setEditedContextIndex(contexts.length);
   };
-  const closeText = () => {
-    setEditedText(undefined);
-    draft.change({ contexts: draft.get().contexts.filter((each) => each.text.trim() !== "") });
-    focus();
+  const closeContext = () => {
+    setEditedContextIndex(undefined);
+    draft.change({
+      contexts: draft.get().contexts.filter((snippet) => snippet.text.trim() !== ""),
+    });
+    focusInput();
   };
-  const edited = editedText === undefined ? undefined : contexts[editedText];
+  const editedContext = editedContextIndex === undefined ? undefined : contexts[editedContextIndex];
 
   return (
     <>
       <form
-        ref={frame}
+        ref={form}
         className="chat-composer"
-        aria-label={words.composer}
+        aria-label={t.composer}
         onSubmit={(event) => {
           event.preventDefault();
           send();
@@ -173,145 +189,160 @@ export function Composer({ chat, parent, running, onEditLast }: ComposerProps) {
         <ComposerNotices
           attachments={attachments}
           contexts={contexts}
-          settings={shown.settings}
+          settings={chatSettings.settings}
           choices={choices}
-          obstacle={obstacle}
-          isUnreached={isUnreached}
+          blocker={blocker}
+          isUnreachable={isUnreachable}
           isRunning={isRunning}
-          answering={answering}
+          runningResponder={runningResponder}
           isRetrying={isRetrying}
-          hasWords={text.trim() !== ""}
-          mayHavePictures={parent !== null}
-          pasted={
-            pasted !== undefined && withoutPasted(text, pasted) !== undefined ? pasted : undefined
+          hasText={text.trim() !== ""}
+          mayHaveImages={parentId !== null}
+          pastedText={
+            pastedText !== undefined && removePastedText(text, pastedText) !== undefined
+              ? pastedText
+              : undefined
           }
-          onMakeFile={makeFile}
-          onDismiss={() => setPasted(undefined)}
+          onAttachPasted={attachPasted}
+          onDismiss={() => setPastedText(undefined)}
         />
         <div className="chat-composer-frame" data-disabled={isDeleted || undefined}>
-          <AttachedList
+          <ComposerAttachments
             attachments={attachments}
             contexts={contexts}
-            pending={pending}
             uploads={uploads}
-            onRemove={(gone) => {
-              draft.change({ attachments: attachments.filter((each) => each !== gone) });
-              focus();
+            uploadQueue={uploadQueue}
+            onRemove={(removedAttachment) => {
+              draft.change({
+                attachments: attachments.filter((attachment) => attachment !== removedAttachment),
+              });
+              focusInput();
             }}
-            onEditText={setEditedText}
-            onRemoveText={(gone) => {
-              draft.change({ contexts: contexts.filter((_, index) => index !== gone) });
-              focus();
+            onEditContext={setEditedContextIndex}
+            onRemoveContext={(removedIndex) => {
+              draft.change({ contexts: contexts.filter((_, index) => index !== removedIndex) });
+              focusInput();
             }}
           />
-          <MessageBox
-            box={box}
-            label={words.composer}
-            placeholder={placeholder(words, { isDeleted, isRunning, isRetrying, answering })}
+          <ComposerInput
+            inputRef={inputRef}
+            label={t.composer}
+            placeholder={formatPlaceholder(t, {
+              isDeleted,
+              isRunning,
+              isRetrying,
+              runningResponder,
+            })}
             describedBy={hintId}
             text={text}
             isRunning={isRunning}
             disabled={isDeleted}
             readOnly={isSending}
-            onText={(next) => draft.change({ text: next })}
-            onKey={onKey}
+            onTextChange={(next) => draft.change({ text: next })}
+            onAction={onAction}
             onFiles={attach}
-            onLongPaste={setPasted}
+            onLongPaste={setPastedText}
           />
           <div className="chat-composer-bar">
             <ComposerBar
-              shown={shown}
+              chatSettings={chatSettings}
               choices={choices}
               isRunning={isRunning}
-              onChoose={choose}
-              onPrivacy={chat === undefined ? undefined : () => setPrivacyOpen(true)}
+              onSelectResponder={selectResponder}
+              onOpenPrivacy={chat === undefined ? undefined : () => setPrivacyOpen(true)}
               onFiles={attach}
-              onText={addText}
+              onAddContext={addContext}
               disabled={isDeleted}
             />
             {isDeleted && chat !== undefined ? (
-              <Button kind="primary" onClick={() => void page.list.restore(chat.chatId)}>
-                {words.restore}
+              <Button kind="primary" onClick={() => void app.chatList.restore(chat.chatId)}>
+                {t.restore}
               </Button>
             ) : (
               <SendButtons
                 isRunning={isRunning}
                 isSending={isSending}
                 isStopping={isStopping}
-                canSend={obstacle === undefined}
-                hasWords={text.trim() !== ""}
+                canSend={blocker === undefined}
+                hasText={text.trim() !== ""}
                 onSend={send}
                 onStop={() => void stop()}
-                onTell={tell}
+                onSendInput={sendInput}
               />
             )}
           </div>
         </div>
-        <p id={hintId} className="for-readers">
-          {sendKey === "enter" ? words.hintEnter : words.hintMod}
+        <p id={hintId} className="visually-hidden">
+          {sendKey === "enter" ? t.hintEnter : t.hintMod}
         </p>
         {choices !== undefined && !isDeleted && (
-          <AnswererCommands choices={choices} onChoose={choose} />
+          <ResponderCommands choices={choices} onSelect={selectResponder} />
         )}
-        <DropFiles within={frame} onFiles={attach} />
-        {edited !== undefined && editedText !== undefined && (
-          <TextBesideDialog
-            context={edited}
-            onChange={(next) => draft.change({ contexts: contexts.with(editedText, next) })}
-            onClose={closeText}
+        <FileDropZone anchor={form} onFiles={attach} />
+        {editedContext !== undefined && editedContextIndex !== undefined && (
+          <ContextDialog
+            context={editedContext}
+            onChange={(next) => draft.change({ contexts: contexts.with(editedContextIndex, next) })}
+            onClose={closeContext}
           />
         )}
       </form>
       {chat !== undefined && isPrivacyOpen && (
-        <ChatSettingsDialog chat={chat} section="privacy" onClose={() => setPrivacyOpen(false)} />
+        <LazyChatSettingsDialog
+          chat={chat}
+          section="privacy"
+          onClose={() => setPrivacyOpen(false)}
+        />
       )}
     </>
   );
 }
 
-/** Who opens a chat, or asks for a new one where there is one already, can type at once. */
-function useFocusWhenOpened(): void {
-  const route = useCell(usePage().router.route);
+/** Focuses the composer when a chat is opened, and again when "New chat" is chosen on the start page. */
+function useFocusOnOpen(): void {
+  const route = useCell(useAppStore().router.route);
   useEffect(() => {
     const row = document.activeElement?.closest("a[data-row]")?.getAttribute("href");
-    const opened = hashOf(route.is === "chat" ? { is: "chat", chatId: route.chatId } : route);
-    // Somebody who walks through the list may have gone on to another row while the chat was read.
-    if (row?.startsWith(opened) === false) return;
+    const openedHash = formatHashRoute(
+      route.type === "chat" ? { type: "chat", chatId: route.chatId } : route,
+    );
+    // The user may have moved on to another row of the chat list by keyboard while this chat was loading.
+    if (row?.startsWith(openedHash) === false) return;
     focusComposer();
   }, [route]);
 }
 
-function placeholder(
-  words: (typeof composerWords)["en"],
+function formatPlaceholder(
+  t: ComposerMessages,
   {
     isDeleted,
     isRunning,
     isRetrying,
-    answering,
+    runningResponder,
   }: {
     isDeleted: boolean;
     isRunning: boolean;
     isRetrying: boolean;
-    answering: string | undefined;
+    runningResponder: string | undefined;
   },
 ): string {
-  if (isDeleted) return words.deleted;
-  if (!isRunning) return words.ask;
-  if (answering === undefined) return words.tellMore;
-  return isRetrying ? words.toldWhenBack(answering) : words.toldTo(answering);
+  if (isDeleted) return t.deleted;
+  if (!isRunning) return t.placeholder;
+  if (runningResponder === undefined) return t.inputPlaceholder;
+  return isRetrying ? t.recipientWhenBack(runningResponder) : t.recipient(runningResponder);
 }
 
-/** Keys go on from the last message; nothing is scrolled for that. */
-function leaveBox(): void {
-  const last = [...document.querySelectorAll<HTMLElement>("[data-node]")].at(-1);
-  const place = last ?? document.querySelector<HTMLElement>("#content");
-  place?.focus({ preventScroll: true });
+/** Moves the focus to the last message, without scrolling. */
+function blurComposer(): void {
+  const lastNode = [...document.querySelectorAll<HTMLElement>("[data-node]")].at(-1);
+  const target = lastNode ?? document.querySelector<HTMLElement>("#content");
+  target?.focus({ preventScroll: true });
 }
 
-/** The answer that is shown, and none that runs in another branch. */
+/** Stops the answer of a task. Answers in other branches continue. */
 async function stopAnswer(chat: OpenChat, taskId: string): Promise<boolean> {
   const state = chat.state.get();
-  const running = state.is === "ready" ? runningAnswers(state.chat) : [];
-  const answer = running.find((each) => each.task_id === taskId);
+  const runningAnswers = state.status === "ready" ? findRunningAnswers(state.chat) : [];
+  const answer = runningAnswers.find(({ task_id }) => task_id === taskId);
   return answer === undefined ? chat.cancelTask(taskId) : chat.stop(answer.node_id);
 }

@@ -1,133 +1,143 @@
 import { useEffect, useRef, useState, type KeyboardEvent } from "react";
 import type { AnswerVersion, ChatNode } from "@deltawire/tasks/chats";
-import { usePage } from "../hooks/use-page.ts";
-import { useReadMarkdown } from "../markdown/lazy-markdown.tsx";
-import type { ReadMarkdown } from "../markdown/markdown.tsx";
-import { IconButton } from "../parts/button.tsx";
-import { Input } from "../parts/field.tsx";
-import { nobodyHasFocus } from "../parts/focus.ts";
-import { useWords } from "../words/use-words.ts";
-import { foundIn, readAllAhead, readWords, type FoundNode } from "./find-in-chat.ts";
-import { markFound, type Wanted } from "./found-places.ts";
-import { elementId, type Thread } from "./thread.ts";
-import { createWalk } from "./walk-found.ts";
-import { chatWords } from "./words.ts";
+import { useAppStore } from "../hooks/use-app-store.ts";
+import { useMarkdownToTextPieces } from "../markdown/lazy-markdown.tsx";
+import type { MarkdownToTextPieces } from "../markdown/markdown.tsx";
+import { IconButton } from "../ui/button.tsx";
+import { Input } from "../ui/field.tsx";
+import { hasNoFocusedElement } from "../ui/focus.ts";
+import { useMessages } from "../messages/use-messages.ts";
+import { findInChat, indexWhenIdle, toRenderedQuery, type NodeMatch } from "./find-in-chat.ts";
+import { highlightMatches, type HighlightQuery } from "./search-highlights.ts";
+import { getNodeElementId, type Thread } from "./thread.ts";
+import { createMatchNavigator } from "./match-navigator.ts";
+import { chatViewMessages } from "./messages.ts";
 
 interface FindBarProps {
   thread: Thread;
   path: readonly ChatNode[];
 }
 
-/** Finds words in the whole chat: the browser itself sees only the messages that are near. */
+/** Searches the complete chat; the browser's own search finds only mounted messages. */
 export function FindBar({ thread, path }: FindBarProps) {
-  const page = usePage();
-  const words = useWords(chatWords);
-  const read = useReadMarkdown();
-  const field = useRef<HTMLInputElement>(null);
+  const app = useAppStore();
+  const t = useMessages(chatViewMessages);
+  const toText = useMarkdownToTextPieces();
+  const input = useRef<HTMLInputElement>(null);
   const [query, setQuery] = useState("");
   const [currentId, setCurrentId] = useState<string>();
-  const [walk] = useState(() => createWalk(thread, setCurrentId));
-  const search = (what: string) =>
-    foundIn(
+  const [matchNavigator] = useState(() => createMatchNavigator(thread, setCurrentId));
+  const search = (text: string) =>
+    findInChat(
       path,
-      what,
-      read,
-      ({ task_id = "" }: AnswerVersion) => page.taskTree(task_id).get()?.tasks[task_id]?.output,
+      text,
+      toText,
+      ({ task_id = "" }: AnswerVersion) => app.taskTree(task_id).get()?.tasks[task_id]?.output,
     );
-  const found = search(query);
-  const last = useRef({ currentId, found });
-  useEffect(() => void (last.current = { currentId, found }));
+  const matches = search(query);
+  const latest = useRef({ currentId, matches });
+  useEffect(() => void (latest.current = { currentId, matches }));
   useEffect(() => {
-    const before = document.activeElement;
+    const previousFocus = document.activeElement;
     return () => {
-      walk.end();
-      focusAgain(before, last.current.currentId);
+      matchNavigator.close();
+      restoreFocus(previousFocus, latest.current.currentId);
     };
-  }, [walk]);
+  }, [matchNavigator]);
   useEffect(() => {
-    const ready = () => {
-      if (thread.finding.get() === 0) return;
-      field.current?.focus({ preventScroll: true });
-      field.current?.select();
+    const focusInput = () => {
+      if (thread.findRequests.get() === 0) return;
+      input.current?.focus({ preventScroll: true });
+      input.current?.select();
     };
-    ready();
-    return thread.finding.subscribe(ready);
+    focusInput();
+    return thread.findRequests.subscribe(focusInput);
   }, [thread]);
-  useEffect(() => readAllAhead(path, read), [path, read]);
+  useEffect(() => indexWhenIdle(path, toText), [path, toText]);
   useEffect(() => {
     if (query.trim() === "") return undefined;
-    return markFound(wantedBy(query, read, () => last.current.found));
-  }, [query, read]);
+    return highlightMatches(toHighlightQuery(query, toText, () => latest.current.matches));
+  }, [query, toText]);
 
-  const searched = (what: string) => {
-    const all = search(what);
-    return { path, found: all, wanted: wantedBy(what, read, () => all) };
+  const toMatchSearch = (text: string) => {
+    const results = search(text);
+    return {
+      path,
+      matches: results,
+      highlightQuery: toHighlightQuery(text, toText, () => results),
+    };
   };
-  const look = (what: string) => {
-    setQuery(what);
-    walk.look(searched(what));
+  const updateQuery = (text: string) => {
+    setQuery(text);
+    matchNavigator.search(toMatchSearch(text));
   };
-  const move = (step: 1 | -1) => walk.move(searched(query), step);
-  const close = () => thread.finding.set(0);
+  const move = (step: 1 | -1) => matchNavigator.step(toMatchSearch(query), step);
+  const close = () => thread.findRequests.set(0);
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.nativeEvent.isComposing || event.keyCode === 229) return;
     if (event.key === "Enter") move(event.shiftKey ? -1 : 1);
     else if (event.key === "Escape") close();
-    // Pressed once more, it is the browser's own.
+    // A second Ctrl+F opens the browser's own search.
     else if (event.key === "f" && (event.ctrlKey || event.metaKey)) event.stopPropagation();
   };
-  const at = found.findIndex(({ nodeId }) => nodeId === currentId) + 1;
-  const said = found.length === 0 ? words.findNothing : words.findAt(at, found.length);
+  const currentNumber = matches.findIndex(({ nodeId }) => nodeId === currentId) + 1;
+  const status =
+    matches.length === 0 ? t.noMatches : t.matchPosition(currentNumber, matches.length);
   return (
     <search className="chat-find">
       <Input
-        ref={field}
+        ref={input}
         type="search"
         dir="auto"
-        aria-label={words.find}
-        placeholder={words.find}
+        aria-label={t.find}
+        placeholder={t.find}
         value={query}
-        onChange={({ currentTarget }) => look(currentTarget.value)}
+        onChange={({ currentTarget }) => updateQuery(currentTarget.value)}
         onKeyDown={onKeyDown}
       />
-      <span className="chat-find-count" role="status" data-none={found.length === 0 || undefined}>
-        {query.trim() === "" ? "" : said}
+      <span className="chat-find-count" role="status" data-none={matches.length === 0 || undefined}>
+        {query.trim() === "" ? "" : status}
       </span>
       <IconButton
         icon="up"
         small
-        label={words.findPrevious}
+        label={t.findPrevious}
         onClick={() => move(-1)}
-        disabled={found.length === 0}
+        disabled={matches.length === 0}
       />
       <IconButton
         icon="down"
         small
-        label={words.findNext}
+        label={t.findNext}
         onClick={() => move(1)}
-        disabled={found.length === 0}
+        disabled={matches.length === 0}
       />
-      <IconButton icon="close" small label={words.close} onClick={close} />
+      <IconButton icon="close" small label={t.close} onClick={close} />
     </search>
   );
 }
 
-/** Whoever had the focus gets it back, if nobody has taken it since; if that is gone, what was found has it. */
-function focusAgain(before: Element | null, nodeId: string | undefined): void {
-  if (!nobodyHasFocus()) return;
-  const node = nodeId === undefined ? null : document.getElementById(elementId(nodeId));
+/** Focuses the previous element, unless something else has the focus. If it was removed, focuses the current match or the list. */
+function restoreFocus(previous: Element | null, nodeId: string | undefined): void {
+  if (!hasNoFocusedElement()) return;
+  const node = nodeId === undefined ? null : document.getElementById(getNodeElementId(nodeId));
   const scroller = document.querySelector(".chat-scroller");
-  const hadIt = before !== document.body && before?.isConnected === true ? before : undefined;
-  const next = hadIt ?? node ?? scroller;
-  if (next instanceof HTMLElement) next.focus({ preventScroll: true });
+  const restorableFocus =
+    previous !== document.body && previous?.isConnected === true ? previous : undefined;
+  const target = restorableFocus ?? node ?? scroller;
+  if (target instanceof HTMLElement) target.focus({ preventScroll: true });
 }
 
-/** `found`: asked when something is marked, which may be later. */
-function wantedBy(query: string, read: ReadMarkdown, found: () => readonly FoundNode[]): Wanted {
+/** `getMatches` is called each time, because elements may mount, and answers grow, after the query has been entered. */
+function toHighlightQuery(
+  query: string,
+  toText: MarkdownToTextPieces,
+  getMatches: () => readonly NodeMatch[],
+): HighlightQuery {
   return {
-    typed: query,
-    read: readWords(query, read),
-    isFoundIn: (partId) =>
-      found().some(({ parts }) => parts.some(({ id, has }) => has && id === partId)),
+    query,
+    renderedQuery: toRenderedQuery(query, toText),
+    isMatchingPart: (partId) =>
+      getMatches().some(({ parts }) => parts.some(({ id, isMatch }) => isMatch && id === partId)),
   };
 }

@@ -1,200 +1,221 @@
 import type { MessageItem, OutputItem, RetractedItem } from "@deltawire/tasks";
 import {
-  answerChain,
-  chosenVersion,
+  getAnswerChain,
+  getChosenVersion,
   type AnswerVersion,
   type ChatNode,
   type UserVersion,
 } from "@deltawire/tasks/chats";
-import { whenIdle } from "../browser/frames.ts";
-import type { ReadMarkdown } from "../markdown/markdown.tsx";
-import { once } from "../once.ts";
+import { runWhenIdle } from "../browser/frame-scheduler.ts";
+import type { MarkdownToTextPieces } from "../markdown/markdown.tsx";
+import { memoizeByObject } from "../memoize.ts";
 
-/** What an answer says that is being written: its version has nothing of it yet. */
-export type LiveOutput = (
+/** Returns the output of a running answer, which is not stored in its version yet. */
+export type GetLiveOutput = (
   version: AnswerVersion,
 ) => readonly (OutputItem | RetractedItem)[] | undefined;
 
-/** A node in whose words a text is. */
-export interface FoundNode {
+/** A node with a match. */
+export interface NodeMatch {
   readonly nodeId: string;
-  /** All that is said in it, in order: an answer says something between its calls as well. */
-  readonly parts: readonly FoundPart[];
+  /** All messages of the node, in order. An answer can have several, between its tool calls. */
+  readonly parts: readonly PartMatch[];
 }
 
-export interface FoundPart {
-  /** Of the item; what a person has said is one part, with the id of its version. */
+export interface PartMatch {
+  /** The id of the message item. A user message is a single part with the id of its version. */
   readonly id: string;
-  /** Whether the text is in this one. */
-  readonly has: boolean;
+  /** True if the query occurs in this part. */
+  readonly isMatch: boolean;
 }
 
 /**
- * The nodes in whose words a text is: what people and models have said, as it is drawn, whatever its case. None for an empty
- * text.
+ * Returns the nodes whose messages contain the query. Compares rendered text, case-insensitively. Returns no nodes for an
+ * empty query.
  */
-export function foundIn(
+export function findInChat(
   path: readonly ChatNode[],
   query: string,
-  read: ReadMarkdown,
-  liveOutput: LiveOutput = () => undefined,
-): FoundNode[] {
-  const wanted = folded(query);
-  if (wanted.trim() === "") return [];
-  const mayBeWritten = signs.test(query);
+  toText: MarkdownToTextPieces,
+  getLiveOutput: GetLiveOutput = () => undefined,
+): NodeMatch[] {
+  const normalizedQuery = normalizeText(query);
+  if (normalizedQuery.trim() === "") return [];
+  const mayMatchSource = markupPattern.test(query);
   return path.flatMap((node) => {
-    const parts = partsOf(node, read, liveOutput).map(({ id, drawn, written }) => {
-      const has = drawn.includes(wanted) || (mayBeWritten && written().includes(wanted));
-      return { id, has };
-    });
-    return parts.some(({ has }) => has) ? { nodeId: node.node_id, parts } : [];
+    const parts = getSearchableParts(node, toText, getLiveOutput).map(
+      ({ id, rendered, source }) => {
+        const isMatch =
+          rendered.includes(normalizedQuery) ||
+          (mayMatchSource && source().includes(normalizedQuery));
+        return { id, isMatch };
+      },
+    );
+    return parts.some(({ isMatch }) => isMatch) ? { nodeId: node.node_id, parts } : [];
   });
 }
 
-/** So that it is found in at once: what has been said is read when it is looked through for the first time. */
-export function readAhead(node: ChatNode, read: ReadMarkdown): void {
-  partsOf(node, read, () => undefined);
+/** Prepares and caches the searchable text of a node, so that the first search is fast. */
+export function indexNode(node: ChatNode, toText: MarkdownToTextPieces): void {
+  getSearchableParts(node, toText, () => undefined);
 }
 
-/** What was typed, as it is drawn where it was found with the signs of Markdown; undefined where that is no other text. */
-export function readWords(query: string, read: ReadMarkdown): string | undefined {
-  if (!signs.test(query)) return undefined;
-  const typed = query.trim();
-  const uncited = typed.replaceAll(/\[\^\d+\]/g, "");
-  const drawn = read({ text: uncited }, true).join(" ");
-  const words = drawn === uncited ? withoutLoneSigns(uncited) : drawn;
-  return words === typed || words.trim() === "" ? undefined : words;
+/** Returns the rendered text of a query that contains Markdown. Undefined if rendering does not change the query. */
+export function toRenderedQuery(query: string, toText: MarkdownToTextPieces): string | undefined {
+  if (!markupPattern.test(query)) return undefined;
+  const trimmed = query.trim();
+  const withoutCitations = trimmed.replaceAll(/\[\^\d+\]/g, "");
+  const rendered = toText({ text: withoutCitations }, true).join(" ");
+  const result = rendered === withoutCitations ? stripUnpairedMarkup(withoutCitations) : rendered;
+  return result === trimmed || result.trim() === "" ? undefined : result;
 }
 
-/** The next one on the path, from a node on; behind the last comes the first. `itself`: that node may be the one. */
-export function nextFound(
+/** Returns the next match on the path, wrapping around. With `includeStart`, the start node itself counts. */
+export function findNextMatch(
   path: readonly ChatNode[],
-  found: readonly string[],
-  from: { readonly nodeId: string | undefined; readonly itself: boolean },
+  matchingIds: readonly string[],
+  start: { readonly nodeId: string | undefined; readonly includeStart: boolean },
   step: 1 | -1,
 ): string | undefined {
-  const wanted = new Set(found);
-  const ids = path.map(idOf).filter((id) => wanted.has(id) || id === from.nodeId);
-  const at = from.nodeId === undefined ? -1 : ids.indexOf(from.nodeId);
-  if (at === -1) return step === 1 ? found[0] : found.at(-1);
-  const first = from.itself ? at : at + step;
+  const matching = new Set(matchingIds);
+  const ids = path.map(getNodeId).filter((id) => matching.has(id) || id === start.nodeId);
+  const startIndex = start.nodeId === undefined ? -1 : ids.indexOf(start.nodeId);
+  if (startIndex === -1) return step === 1 ? matchingIds[0] : matchingIds.at(-1);
+  const firstIndex = start.includeStart ? startIndex : startIndex + step;
   return ids
-    .map((_, nth) => ids.at((first + nth * step) % ids.length))
-    .find((id) => id !== undefined && wanted.has(id));
+    .map((_, distance) => ids.at((firstIndex + distance * step) % ids.length))
+    .find((id) => id !== undefined && matching.has(id));
 }
 
-/** Where something begins or ends: in which text, and at which of its characters. */
-interface Place {
+interface TextPosition {
+  /** Index of the text. */
   readonly text: number;
+  /** Offset in this text, in UTF-16 code units. */
   readonly offset: number;
 }
 
-/** All places of a text in texts that stand one after the other in a line; it may go on from one to the next. */
-export function placesIn(
+/** Finds all occurrences of a query in consecutive strings of one line. A match can span several of them. */
+export function findTextRanges(
   texts: readonly string[],
   query: string,
-): { readonly start: Place; readonly end: Place }[] {
-  const wanted = folded(query);
-  if (wanted.trim() === "") return [];
-  const joined = texts.join("");
-  const whole = folded(joined);
-  const from = keptIn(joined);
-  const starts = textStarts(texts);
-  const places: { start: Place; end: Place }[] = [];
-  for (let at = whole.indexOf(wanted); at !== -1; at = whole.indexOf(wanted, at + wanted.length)) {
-    const last = placeOf(starts, from[at + wanted.length - 1] ?? 0);
-    const end = { text: last.text, offset: last.offset + 1 };
-    places.push({ start: placeOf(starts, from[at] ?? 0), end });
+): { readonly start: TextPosition; readonly end: TextPosition }[] {
+  const normalizedQuery = normalizeText(query);
+  if (normalizedQuery.trim() === "") return [];
+  const joinedText = texts.join("");
+  const normalized = normalizeText(joinedText);
+  const offsets = getNormalizedOffsets(joinedText);
+  const starts = getTextOffsets(texts);
+  const ranges: { start: TextPosition; end: TextPosition }[] = [];
+  for (
+    let index = normalized.indexOf(normalizedQuery);
+    index !== -1;
+    index = normalized.indexOf(normalizedQuery, index + normalizedQuery.length)
+  ) {
+    const lastCharacter = toTextPosition(starts, offsets[index + normalizedQuery.length - 1] ?? 0);
+    const end = { text: lastCharacter.text, offset: lastCharacter.offset + 1 };
+    ranges.push({ start: toTextPosition(starts, offsets[index] ?? 0), end });
   }
-  return places;
+  return ranges;
 }
 
-/** In small letters, with one blank for many. */
-function folded(text: string): string {
-  return smallLetters(text).replaceAll(/[^\S ]\s*| \s+/g, " ");
+/** Lower case, with runs of whitespace collapsed to one space. */
+function normalizeText(text: string): string {
+  return toLowerCaseSameLength(text).replaceAll(/[^\S ]\s*| \s+/g, " ");
 }
 
-/** Each letter by itself: how one is written small depends neither on its neighbours nor moves what stands behind it. */
-function smallLetters(text: string): string {
-  const small = text.toLowerCase();
-  if (small.length === text.length && !text.includes("Σ")) return small;
-  return Array.from(text, (letter) => {
-    const one = letter.toLowerCase();
-    return one.length === letter.length ? one : letter;
+/** Lower-cases each character on its own, as "Σ" depends on its neighbors, and only if its length does not change. */
+function toLowerCaseSameLength(text: string): string {
+  const lowerCase = text.toLowerCase();
+  if (lowerCase.length === text.length && !text.includes("Σ")) return lowerCase;
+  return Array.from(text, (character) => {
+    const lower = character.toLowerCase();
+    return lower.length === character.length ? lower : character;
   }).join("");
 }
 
-/** Of each character that is left when a text is folded: where it comes from. */
-function keptIn(text: string): number[] {
-  const from = Array.from({ length: text.length }, (_, at) => at);
-  if (!/\s\s/.test(text)) return from;
-  return from.filter((at) => !(blank.test(text.charAt(at)) && blank.test(text.charAt(at - 1))));
+/** Returns the original offset of each character of the normalized text. */
+function getNormalizedOffsets(text: string): number[] {
+  const offsets = Array.from({ length: text.length }, (_, offset) => offset);
+  if (!/\s\s/.test(text)) return offsets;
+  return offsets.filter(
+    (offset) => !(whitespace.test(text.charAt(offset)) && whitespace.test(text.charAt(offset - 1))),
+  );
 }
 
-const blank = /\s/;
+const whitespace = /\s/;
 
-/** Whoever types one may look for what was written. */
-const signs = /[*_`~#>|[\]()\\$^]|&#?\w+;|^\s*(?:[-+]|\d+[.)])\s/;
+/** Queries with one of these are also searched in the Markdown source. */
+const markupPattern = /[*_`~#>|[\]()\\$^]|&#?\w+;|^\s*(?:[-+]|\d+[.)])\s/;
 
-/** Something that was said, in pieces that are drawn apart. */
-interface Part {
+/** Normalized text of a message. Pieces that are rendered as separate lines are joined by U+FFFF. */
+interface SearchablePart {
   readonly id: string;
-  readonly drawn: string;
-  /** With the signs of Markdown. */
-  readonly written: () => string;
+  readonly rendered: string;
+  /** The Markdown source. */
+  readonly source: () => string;
 }
 
-function partsOf(node: ChatNode, read: ReadMarkdown, liveOutput: LiveOutput): Part[] {
+function getSearchableParts(
+  node: ChatNode,
+  toText: MarkdownToTextPieces,
+  getLiveOutput: GetLiveOutput,
+): SearchablePart[] {
   if (node.kind === "separator") return [];
-  if (node.kind === "user") return [userPart(chosenVersion(node))];
-  return answerChain(node, node.version).flatMap((version) => {
-    const live = version.status === "running" ? liveOutput(version) : undefined;
-    return (live ?? version.output).flatMap((item) => {
+  if (node.kind === "user") return [toUserPart(getChosenVersion(node))];
+  return getAnswerChain(node, node.version).flatMap((version) => {
+    const liveOutput = version.status === "running" ? getLiveOutput(version) : undefined;
+    return (liveOutput ?? version.output).flatMap((item) => {
       if (item.type !== "message") return [];
-      return item.status === "in_progress" ? modelPart(item, read) : knownParts(read)(item);
+      return item.status === "in_progress"
+        ? toModelPart(item, toText)
+        : getCachedModelPart(toText)(item);
     });
   });
 }
 
-/** People write what they mean. What has been said never changes: looked for letter by letter, a chat is read once. */
-const userPart = once(({ version_id, text }: UserVersion): Part => {
-  const words = folded(text);
-  return { id: version_id, drawn: words, written: () => words };
+/** User messages are plain text. Cached, as versions never change and each keystroke searches again. */
+const toUserPart = memoizeByObject(({ version_id, text }: UserVersion): SearchablePart => {
+  const normalized = normalizeText(text);
+  return { id: version_id, rendered: normalized, source: () => normalized };
 });
 
-const knownParts = once((read: ReadMarkdown) => once((item: MessageItem) => modelPart(item, read)));
+const getCachedModelPart = memoizeByObject((toText: MarkdownToTextPieces) =>
+  memoizeByObject((item: MessageItem) => toModelPart(item, toText)),
+);
 
-function modelPart(item: MessageItem, read: ReadMarkdown): Part {
-  const last = item.block_list.at(-1);
-  const drawn = item.block_list.flatMap((block) =>
-    block.type === "text" ? read(block, item.status === "in_progress" && block === last) : [],
+function toModelPart(item: MessageItem, toText: MarkdownToTextPieces): SearchablePart {
+  const lastBlock = item.block_list.at(-1);
+  const rendered = item.block_list.flatMap((block) =>
+    block.type === "text"
+      ? toText(block, item.status === "in_progress" && block === lastBlock)
+      : [],
   );
-  let written: string | undefined;
+  let source: string | undefined;
   return {
     id: item.id,
-    drawn: foldedPieces(drawn),
-    written: () => (written ??= writtenIn(item)),
+    rendered: normalizePieces(rendered),
+    source: () => (source ??= getMarkdownSource(item)),
   };
 }
 
-/** As one text, in which nothing is found that goes on from one piece to the next: no text has this character. */
-function foldedPieces(pieces: readonly string[]): string {
-  return folded(pieces.join("\u{FFFF}"));
+/** Joins pieces with a noncharacter, so that no match spans two pieces. */
+function normalizePieces(pieces: readonly string[]): string {
+  return normalizeText(pieces.join("\u{FFFF}"));
 }
 
-function writtenIn({ block_list }: MessageItem): string {
+function getMarkdownSource({ block_list }: MessageItem): string {
   const texts = block_list.flatMap((block) => (block.type === "text" ? block.text : []));
-  return foldedPieces(texts.flatMap((text) => text.split(/\n\s*\n|\|/)));
+  return normalizePieces(texts.flatMap((text) => text.split(/\n\s*\n|\|/)));
 }
 
-/** For those that have no other half in what was typed. */
-function withoutLoneSigns(typed: string): string {
-  return typed
+/** Removes markup characters whose counterpart is not part of the query. */
+function stripUnpairedMarkup(query: string): string {
+  return query
     .replaceAll(/[*`~\\]/g, "")
     .replaceAll(/(^|[^\p{L}\p{N}_])_+|_+(?![\p{L}\p{N}_])/gu, "$1");
 }
 
-function textStarts(texts: readonly string[]): number[] {
+function getTextOffsets(texts: readonly string[]): number[] {
   let start = 0;
   return texts.map(({ length }) => {
     start += length;
@@ -202,36 +223,36 @@ function textStarts(texts: readonly string[]): number[] {
   });
 }
 
-/** In the last text that begins there or before. */
-function placeOf(starts: readonly number[], at: number): Place {
+/** Finds the last text that starts at or before the offset, by binary search. */
+function toTextPosition(starts: readonly number[], offset: number): TextPosition {
   let [low, high] = [0, starts.length - 1];
   while (low < high) {
     const middle = Math.ceil((low + high) / 2);
-    if ((starts[middle] ?? 0) <= at) low = middle;
+    if ((starts[middle] ?? 0) <= offset) low = middle;
     else high = middle - 1;
   }
-  return { text: low, offset: at - (starts[low] ?? 0) };
+  return { text: low, offset: offset - (starts[low] ?? 0) };
 }
 
-function idOf({ node_id }: ChatNode): string {
+function getNodeId({ node_id }: ChatNode): string {
   return node_id;
 }
 
-/** At a quarter of the speed still short. */
-const atOnceMs = 4;
+/** Duration of a batch. Short enough to go unnoticed even on a device that is four times slower. */
+const indexBatchMs = 4;
 
-/** Before a letter is typed, from the end on, which is what people see. What it returns ends that. */
-export function readAllAhead(path: readonly ChatNode[], read: ReadMarkdown): () => void {
-  let left = path.length;
-  const some = () => {
-    const until = performance.now() + atOnceMs;
-    while (left > 0 && performance.now() < until) {
-      left -= 1;
-      const node = path[left];
-      if (node !== undefined) readAhead(node, read);
+/** Indexes a chat in idle time, from its end, which is usually visible. Returns a function that cancels it. */
+export function indexWhenIdle(path: readonly ChatNode[], toText: MarkdownToTextPieces): () => void {
+  let remainingCount = path.length;
+  const indexBatch = () => {
+    const deadline = performance.now() + indexBatchMs;
+    while (remainingCount > 0 && performance.now() < deadline) {
+      remainingCount -= 1;
+      const node = path[remainingCount];
+      if (node !== undefined) indexNode(node, toText);
     }
-    if (left > 0) stop = whenIdle(some);
+    if (remainingCount > 0) cancel = runWhenIdle(indexBatch);
   };
-  let stop = whenIdle(some);
-  return () => stop();
+  let cancel = runWhenIdle(indexBatch);
+  return () => cancel();
 }

@@ -1,34 +1,35 @@
 import {
-  nextOnPath,
+  nextNodeOnPath,
   type AnswerNode,
   type AnswerVersion,
   type Chat,
   type ChatNode,
-  type PersonEdit,
+  type UserEdit,
   type UserNode,
 } from "@deltawire/tasks/chats";
-import { useNow } from "../list/now.ts";
-import { Icon, type IconName } from "../parts/icon.tsx";
-import { useFormat } from "../words/format.ts";
-import { useWords } from "../words/use-words.ts";
-import { readyChat, useThread } from "./thread.ts";
-import { chatWords } from "./words.ts";
+import { useNow } from "../list/use-now.ts";
+import { Icon, type IconName } from "../ui/icon.tsx";
+import { useFormatter } from "../messages/format.ts";
+import { useMessages } from "../messages/use-messages.ts";
+import { getLoadedChat } from "../state/open-chat.ts";
+import { useThread } from "./thread.ts";
+import { chatViewMessages } from "./messages.ts";
 
-/** Both can be there: what this node has been, and what stands in its place on other paths. */
-export function Switchers({
+/** Switchers between the versions of a node and between the branches at its position. */
+export function VersionSwitchers({
   node,
-  branches,
+  siblingIds,
 }: {
   node: UserNode | AnswerNode;
-  branches: readonly string[];
+  siblingIds: readonly string[];
 }) {
-  const words = useWords(chatWords);
+  const t = useMessages(chatViewMessages);
   const { chat } = useThread();
-  const versions = switchOf(offeredVersions(node), node.version);
-  const branch = switchOf(branches, node.node_id);
+  const versions = toSwitcherPosition(getSelectableVersionIds(node), node.version);
+  const branch = toSwitcherPosition(siblingIds, node.node_id);
   const showVersion = (versionId: string) => {
-    const now = readyChat(chat);
-    if (now !== undefined) void chat.change(...versionEdits(now, node, versionId));
+    const current = getLoadedChat(chat);
+    if (current !== undefined) void chat.change(...createVersionEdits(current, node, versionId));
   };
   const showBranch = (nodeId: string) =>
     void chat.change({ type: "choose_branch", node_id: nodeId });
@@ -36,21 +37,21 @@ export function Switchers({
     <>
       {versions !== undefined && (
         <Switcher
-          place={versions}
-          name={words.version}
-          label={words.versionOf(versions.at, versions.of)}
-          previous={words.previousVersion}
-          next={words.nextVersion}
+          position={versions}
+          name={t.version}
+          label={t.versionOf(versions.number, versions.total)}
+          previous={t.previousVersion}
+          next={t.nextVersion}
           onShow={showVersion}
         />
       )}
       {branch !== undefined && (
         <Switcher
-          place={branch}
-          name={words.branch}
-          label={words.branchOf(branch.at, branch.of)}
-          previous={words.previousBranch}
-          next={words.nextBranch}
+          position={branch}
+          name={t.branch}
+          label={t.branchOf(branch.number, branch.total)}
+          previous={t.previousBranch}
+          next={t.nextBranch}
           onShow={showBranch}
         />
       )}
@@ -59,7 +60,7 @@ export function Switchers({
 }
 
 interface SwitcherProps {
-  place: Switch;
+  position: SwitcherPosition;
   name: string;
   label: string;
   previous: string;
@@ -67,87 +68,95 @@ interface SwitcherProps {
   onShow: (id: string) => void;
 }
 
-function Switcher({ place, name, label, previous, next, onShow }: SwitcherProps) {
-  const step = (sign: string, title: string, id: string | undefined) => (
+function Switcher({ position, name, label, previous, next, onShow }: SwitcherProps) {
+  const renderStep = (symbol: string, title: string, id: string | undefined) => (
     <button
       type="button"
-      className="chat-step"
+      className="chat-switcher-step"
       aria-label={title}
       title={title}
       disabled={id === undefined}
       onClick={() => id !== undefined && onShow(id)}
     >
-      {sign}
+      {symbol}
     </button>
   );
   return (
-    <span className="chat-switch" role="group" aria-label={label}>
+    <span className="chat-switcher" role="group" aria-label={label}>
       <span>{name}</span>
-      {step("‹", previous, place.previous)}
-      <span className="chat-switch-at">
-        {place.at}/{place.of}
+      {renderStep("‹", previous, position.previous)}
+      <span className="chat-switcher-position">
+        {position.number}/{position.total}
       </span>
-      {step("›", next, place.next)}
+      {renderStep("›", next, position.next)}
     </span>
   );
 }
 
-/** `‹ 2/3 ›`: where one is among those that can be shown, and what is before and after it. */
-export interface Switch {
-  /** From 1 on. */
-  readonly at: number;
-  readonly of: number;
+/** The state of a switcher such as `‹ 2/3 ›`. */
+export interface SwitcherPosition {
+  /** Counted from 1. */
+  readonly number: number;
+  readonly total: number;
+  /** Id of the previous version or branch. */
   readonly previous: string | undefined;
   readonly next: string | undefined;
 }
 
-/** Undefined where there is nothing to switch to. */
-export function switchOf(ids: readonly string[], shown: string): Switch | undefined {
-  const index = ids.indexOf(shown);
+/** Returns undefined if there is nothing to switch to. */
+export function toSwitcherPosition(
+  ids: readonly string[],
+  currentId: string,
+): SwitcherPosition | undefined {
+  const index = ids.indexOf(currentId);
   if (index === -1 || ids.length < 2) return undefined;
-  return { at: index + 1, of: ids.length, previous: ids[index - 1], next: ids[index + 1] };
+  return { number: index + 1, total: ids.length, previous: ids[index - 1], next: ids[index + 1] };
 }
 
-/** One that another goes on from is part of that one's answer, and not offered beside it, unless it is the one that is shown. */
-export function offeredVersions(node: UserNode | AnswerNode): string[] {
-  const continued = node.kind === "answer" ? node.versions.map((version) => version.continues) : [];
+/** Returns the versions to switch between. A version that another one continues is part of that one, and is omitted unless chosen. */
+export function getSelectableVersionIds(node: UserNode | AnswerNode): string[] {
+  const continuedIds =
+    node.kind === "answer" ? node.versions.map((version) => version.continues) : [];
   return node.versions
     .map(({ version_id }) => version_id)
-    .filter((id) => id === node.version || !continued.includes(id));
+    .filter((id) => id === node.version || !continuedIds.includes(id));
 }
 
-/** What shows a version. With one of a message comes the last answer that was given to it. */
-export function versionEdits(
+/** Returns the edits that choose a version. Choosing a version of a message also chooses the last answer to it. */
+export function createVersionEdits(
   chat: Chat,
   node: UserNode | AnswerNode,
   versionId: string,
-): PersonEdit[] {
-  const shows: PersonEdit = {
+): UserEdit[] {
+  const chooseVersion: UserEdit = {
     type: "choose_version",
     node_id: node.node_id,
     version_id: versionId,
   };
-  const below = node.kind === "user" ? nextOnPath(chat, node.node_id) : undefined;
-  if (below?.kind !== "answer") return [shows];
-  const answer = below.versions.findLast(({ answers }) => answers === versionId);
-  if (answer === undefined || answer.version_id === below.version) return [shows];
-  return [shows, { type: "choose_version", node_id: below.node_id, version_id: answer.version_id }];
+  const nextNode = node.kind === "user" ? nextNodeOnPath(chat, node.node_id) : undefined;
+  if (nextNode?.kind !== "answer") return [chooseVersion];
+  const answer = nextNode.versions.findLast(({ answers }) => answers === versionId);
+  if (answer === undefined || answer.version_id === nextNode.version) return [chooseVersion];
+  return [
+    chooseVersion,
+    { type: "choose_version", node_id: nextNode.node_id, version_id: answer.version_id },
+  ];
 }
 
-/** The number of the message's version that an answer was given to, where another one is shown. */
-export function answeredVersion(
-  above: ChatNode | undefined,
+/** Returns the message version that an answer responds to. Undefined if it is the one displayed. */
+export function findAnsweredVersion(
+  previousNode: ChatNode | undefined,
   version: AnswerVersion,
 ): { readonly number: number; readonly versionId: string } | undefined {
   const { answers } = version;
-  if (above?.kind !== "user" || answers === undefined || answers === above.version)
+  if (previousNode?.kind !== "user" || answers === undefined || answers === previousNode.version)
     return undefined;
-  const index = above.versions.findIndex(({ version_id }) => version_id === answers);
+  const index = previousNode.versions.findIndex(({ version_id }) => version_id === answers);
   return index === -1 ? undefined : { number: index + 1, versionId: answers };
 }
 
-/** What was said of a node: whether the model is told it, and whether somebody wants to find it again. */
-export function Marks({
+/** Badges for outdated, bookmarked, hidden and pinned nodes. */
+export function NodeBadges({
   node,
   isBookmarked,
   isOutdated,
@@ -156,29 +165,29 @@ export function Marks({
   isBookmarked: boolean;
   isOutdated: boolean;
 }) {
-  const words = useWords(chatWords);
-  const mark = (icon: IconName, text: string, hint: string) => (
-    <span className="chat-mark" title={hint}>
+  const t = useMessages(chatViewMessages);
+  const renderBadge = (icon: IconName, text: string, hint: string) => (
+    <span className="chat-badge" title={hint}>
       <Icon name={icon} small />
       {text}
     </span>
   );
   return (
     <>
-      {isOutdated && mark("warning", words.outdated, words.outdatedHint)}
-      {isBookmarked && mark("book", words.bookmarked, words.bookmarked)}
-      {node.hidden && mark("hide", words.hidden, words.hiddenHint)}
-      {node.pinned && !node.hidden && mark("pin", words.pinned, words.pinnedHint)}
+      {isOutdated && renderBadge("warning", t.outdated, t.outdatedHint)}
+      {isBookmarked && renderBadge("book", t.bookmarked, t.bookmarked)}
+      {node.hidden && renderBadge("hide", t.hidden, t.hiddenHint)}
+      {node.pinned && !node.hidden && renderBadge("pin", t.pinned, t.pinnedHint)}
     </>
   );
 }
 
-export function When({ iso }: { iso: string }) {
-  const format = useFormat();
+export function Timestamp({ iso }: { iso: string }) {
+  const format = useFormatter();
   const now = useNow();
   return (
-    <time className="chat-when" dateTime={iso} title={format.exactly(iso)}>
-      {format.when(iso, now)}
+    <time className="chat-timestamp" dateTime={iso} title={format.dateTime(iso)}>
+      {format.shortDate(iso, now)}
     </time>
   );
 }

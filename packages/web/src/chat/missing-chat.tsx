@@ -1,18 +1,18 @@
-import { usePage } from "../hooks/use-page.ts";
-import { Button } from "../parts/button.tsx";
-import { Empty } from "../parts/signs.tsx";
-import { useWords } from "../words/use-words.ts";
-import { chatWords } from "./words.ts";
+import { useAppStore } from "../hooks/use-app-store.ts";
+import { Button } from "../ui/button.tsx";
+import { EmptyState } from "../ui/indicators.tsx";
+import { useMessages } from "../messages/use-messages.ts";
+import { chatViewMessages } from "./messages.ts";
 
-/** In place of a chat that the gateway does not have; one that was deleted lately it still has. */
+/** Shown for a chat that does not exist. (A recently deleted chat still exists and can be restored.) */
 export function MissingChat() {
-  const page = usePage();
-  const words = useWords(chatWords);
+  const app = useAppStore();
+  const t = useMessages(chatViewMessages);
   return (
-    <Empty title={words.missingTitle} text={words.missingText}>
-      <Button icon="add" kind="primary" onClick={() => page.router.go({ is: "new" })}>
-        {words.newChat}
+    <EmptyState title={t.missingTitle} text={t.missingText}>
+      <Button icon="add" kind="primary" onClick={() => app.router.navigate({ type: "new" })}>
+        {t.newChat}
       </Button>
-    </Empty>
+    </EmptyState>
   );
 }

@@ -1,30 +1,29 @@
 import { useId, useLayoutEffect, useMemo, useRef, useState, type KeyboardEvent } from "react";
 import type { ModelChoice } from "@deltawire/tasks/chats";
 import { useCell } from "../hooks/use-cell.ts";
-import { usePage } from "../hooks/use-page.ts";
-import { Icon, type IconName } from "../parts/icon.tsx";
-import { placeBeside, usePopoverBeside } from "../parts/place-beside.ts";
-import { useWords } from "../words/use-words.ts";
-import { composerWords } from "./composer-words.ts";
+import { useAppStore } from "../hooks/use-app-store.ts";
+import { Icon, type IconName } from "../ui/icon.tsx";
+import { positionPopover, useAnchoredPopover } from "../ui/anchored-popover.ts";
+import { useMessages } from "../messages/use-messages.ts";
+import { composerMessages } from "./composer-messages.ts";
 import {
-  choicesFound,
-  writtenChoice,
-  type Choice,
-  type ChoiceGroup,
-  type Who,
-} from "./who-answers.tsx";
+  filterResponderOptions,
+  parseTypedOption,
+  type ResponderOption,
+  type ResponderOptionGroup,
+  type ResponderSelection,
+} from "./responder.tsx";
 
 interface ModelPickerProps {
-  /** What is chosen by it, for those who cannot see where it stands. */
+  /** Accessible name. */
   label: string;
-  /** What the button says. */
-  shown: string;
+  buttonText: string;
   icon?: IconName | undefined;
-  choices: readonly Choice[];
-  chosen: Who;
-  /** What somebody should know who chooses now. */
-  note?: string | undefined;
-  onChoose: (who: Who) => void;
+  options: readonly ResponderOption[];
+  selected: ResponderSelection;
+  /** Shown in the tooltip and above the options. */
+  hint?: string | undefined;
+  onSelect: (selection: ResponderSelection) => void;
   className?: string | undefined;
   disabled?: boolean | undefined;
   id?: string | undefined;
@@ -32,15 +31,26 @@ interface ModelPickerProps {
   "aria-invalid"?: boolean | undefined;
 }
 
-/** A button that says who answers, and a list to search for somebody else. */
+/** A button with the selected model or agent, which opens a searchable list. */
 export function ModelPicker(props: ModelPickerProps) {
-  const { label, shown, icon, choices, chosen, note, onChoose, className, disabled, ...field } =
-    props;
+  const {
+    label,
+    buttonText,
+    icon,
+    options,
+    selected,
+    hint,
+    onSelect,
+    className,
+    disabled,
+    ...fieldProps
+  } = props;
+  const t = useMessages(composerMessages);
   const [isOpen, setOpen] = useState(false);
   const button = useRef<HTMLButtonElement>(null);
-  const close = (focusGoesBack: boolean) => {
+  const close = (restoreFocus: boolean) => {
     setOpen(false);
-    if (focusGoesBack) button.current?.focus();
+    if (restoreFocus) button.current?.focus();
   };
   return (
     <>
@@ -49,29 +59,29 @@ export function ModelPicker(props: ModelPickerProps) {
         type="button"
         className={className ?? "button chat-picker"}
         data-kind="ghost"
-        title={note === undefined ? label : `${label}. ${note}`}
-        aria-label={`${label}: ${shown}`}
+        title={hint === undefined ? label : `${label}. ${hint}`}
+        aria-label={t.selected(label, buttonText)}
         aria-haspopup="dialog"
         aria-expanded={isOpen}
         disabled={disabled}
         onClick={() => setOpen(!isOpen)}
-        {...field}
+        {...fieldProps}
       >
         {icon !== undefined && <Icon name={icon} small />}
-        <span className="chat-picker-name">{shown}</span>
+        <span className="chat-picker-name">{buttonText}</span>
         <Icon name="down" small />
       </button>
       {isOpen && (
-        <OpenPicker
+        <PickerPopover
           label={label}
-          choices={choices}
-          chosen={chosen}
-          note={note}
+          options={options}
+          selected={selected}
+          hint={hint}
           button={button}
           onClose={close}
-          onChoose={(who) => {
+          onSelect={(selection) => {
             close(true);
-            onChoose(who);
+            onSelect(selection);
           }}
         />
       )}
@@ -79,41 +89,50 @@ export function ModelPicker(props: ModelPickerProps) {
   );
 }
 
-interface OpenPickerProps {
+interface PickerPopoverProps {
   label: string;
-  choices: readonly Choice[];
-  chosen: Who;
-  note: string | undefined;
+  options: readonly ResponderOption[];
+  selected: ResponderSelection;
+  hint: string | undefined;
   button: { readonly current: HTMLButtonElement | null };
-  onClose: (focusGoesBack: boolean) => void;
-  onChoose: (who: Who) => void;
+  onClose: (restoreFocus: boolean) => void;
+  onSelect: (selection: ResponderSelection) => void;
 }
 
-/** Gateways of many providers offer hundreds: whoever looks for one of those searches. */
-const most = 100;
+/** A gateway may list hundreds of models. The search also finds those that are not shown. */
+const maxOptions = 100;
 
-function OpenPicker(props: OpenPickerProps) {
-  const { label, choices, chosen, note, button, onClose, onChoose } = props;
-  const words = useWords(composerWords);
+function PickerPopover(props: PickerPopoverProps) {
+  const { label, options, selected, hint, button, onClose, onSelect } = props;
+  const t = useMessages(composerMessages);
   const id = useId();
   const popover = useRef<HTMLDivElement>(null);
   const [query, setQuery] = useState("");
-  const found = useMemo(() => choicesFound(choices, query), [choices, query]);
-  const upstreams = useCell(usePage().choices)?.upstreams ?? [];
-  const written = writtenChoice(query, choices, upstreams);
-  const shown = [...found.slice(0, most), ...(written === undefined ? [] : [written])];
-  const first = query === "" ? shown.findIndex(({ who }) => isSame(who, chosen)) : 0;
-  const [moved, setMoved] = useState<number | undefined>(undefined);
-  const at = Math.min(moved ?? Math.max(first, 0), shown.length - 1);
+  const matches = useMemo(() => filterResponderOptions(options, query), [options, query]);
+  const upstreams = useCell(useAppStore().choices)?.upstreams ?? [];
+  const typedOption = parseTypedOption(query, options, upstreams);
+  const visibleOptions = [
+    ...matches.slice(0, maxOptions),
+    ...(typedOption === undefined ? [] : [typedOption]),
+  ];
+  const initialIndex =
+    query === ""
+      ? visibleOptions.findIndex(({ selection }) => isSameSelection(selection, selected))
+      : 0;
+  const [keyboardIndex, setKeyboardIndex] = useState<number | undefined>(undefined);
+  const activeIndex = Math.min(
+    keyboardIndex ?? Math.max(initialIndex, 0),
+    visibleOptions.length - 1,
+  );
 
-  usePopoverBeside(popover, button, () => onClose(false), placeWhereRoomIs);
+  useAnchoredPopover(popover, button, () => onClose(false), positionInAvailableSpace);
   useLayoutEffect(() => {
     popover.current?.querySelector("input")?.focus();
   }, []);
 
-  const onKey = (event: KeyboardEvent) => {
+  const onKeyDown = (event: KeyboardEvent) => {
     if (event.nativeEvent.isComposing) return;
-    const entry = shown[at];
+    const option = visibleOptions[activeIndex];
     const steps: Readonly<Record<string, number>> = {
       ArrowDown: 1,
       ArrowUp: -1,
@@ -121,8 +140,9 @@ function OpenPicker(props: OpenPickerProps) {
       PageUp: -8,
     };
     const step = steps[event.key];
-    if (step !== undefined && shown.length > 0) setMoved(moveBy(at, step, shown.length));
-    else if (event.key === "Enter" && entry !== undefined) onChoose(entry.who);
+    if (step !== undefined && visibleOptions.length > 0)
+      setKeyboardIndex(moveIndex(activeIndex, step, visibleOptions.length));
+    else if (event.key === "Enter" && option !== undefined) onSelect(option.selection);
     else if (event.key === "Escape") onClose(true);
     else if (event.key === "Tab") return onClose(true);
     else return undefined;
@@ -142,95 +162,95 @@ function OpenPicker(props: OpenPickerProps) {
         className="input"
         type="search"
         role="combobox"
-        aria-label={words.search}
-        placeholder={words.search}
+        aria-label={t.search}
+        placeholder={t.search}
         aria-expanded="true"
         aria-controls={id}
-        aria-activedescendant={shown.length === 0 ? undefined : `${id}-${at}`}
+        aria-activedescendant={visibleOptions.length === 0 ? undefined : `${id}-${activeIndex}`}
         autoComplete="off"
         spellCheck={false}
         value={query}
         onChange={(event) => {
           setQuery(event.currentTarget.value);
-          setMoved(undefined);
+          setKeyboardIndex(undefined);
         }}
-        onKeyDown={onKey}
+        onKeyDown={onKeyDown}
       />
-      {note !== undefined && <p className="chat-picker-more">{note}</p>}
-      <div id={id} className="chat-picker-entries" role="listbox" aria-label={label}>
-        {groupsOf(shown).map(({ group, entries }) => (
+      {hint !== undefined && <p className="chat-picker-hint">{hint}</p>}
+      <div id={id} className="chat-picker-options" role="listbox" aria-label={label}>
+        {groupOptions(visibleOptions).map(({ group, entries }) => (
           <div key={group} role="group" aria-labelledby={`${id}-${group}`}>
             <div className="chat-picker-group" id={`${id}-${group}`} role="presentation">
-              {words[groupWords[group]]}
+              {t[groupMessageKeys[group]]}
             </div>
-            {entries.map(({ choice, index }) => (
-              <Entry
-                key={choice.id}
+            {entries.map(({ option, index }) => (
+              <PickerOption
+                key={option.id}
                 id={`${id}-${index}`}
-                choice={choice}
-                isChosen={isSame(choice.who, chosen)}
-                isCurrent={index === at}
-                onChoose={() => onChoose(choice.who)}
+                option={option}
+                isSelected={isSameSelection(option.selection, selected)}
+                isActive={index === activeIndex}
+                onSelect={() => onSelect(option.selection)}
               />
             ))}
           </div>
         ))}
       </div>
-      {shown.length === 0 && <p className="chat-picker-more">{words.nothingFound(query)}</p>}
-      {found.length > most && (
-        <p className="chat-picker-more">{words.moreFound(found.length - most)}</p>
+      {visibleOptions.length === 0 && <p className="chat-picker-hint">{t.nothingFound(query)}</p>}
+      {matches.length > maxOptions && (
+        <p className="chat-picker-hint">{t.moreResults(matches.length - maxOptions)}</p>
       )}
     </div>
   );
 }
 
-interface EntryProps {
+interface PickerOptionProps {
   id: string;
-  choice: Choice;
-  isChosen: boolean;
-  isCurrent: boolean;
-  onChoose: () => void;
+  option: ResponderOption;
+  isSelected: boolean;
+  isActive: boolean;
+  onSelect: () => void;
 }
 
-function Entry({ id, choice, isChosen, isCurrent, onChoose }: EntryProps) {
-  const words = useWords(composerWords);
-  const { name, description, group, model } = choice;
-  const about =
+function PickerOption({ id, option, isSelected, isActive, onSelect }: PickerOptionProps) {
+  const t = useMessages(composerMessages);
+  const { name, description, group, model } = option;
+  const details =
     description ||
-    abilities(model)
-      .map((each) => words[each])
+    listCapabilities(model)
+      .map((key) => t[key])
       .join(" · ");
   return (
-    // The keys are those of the field above, which keeps the focus.
+    // Keys are handled by the search field above, which keeps the focus.
     // oxlint-disable-next-line jsx-a11y/click-events-have-key-events
     <div
       id={id}
-      ref={isCurrent ? scrollHere : undefined}
+      ref={isActive ? scrollToNearest : undefined}
       role="option"
       tabIndex={-1}
-      aria-selected={isChosen}
-      data-current={isCurrent || undefined}
-      className="chat-picker-entry"
-      onClick={onChoose}
+      aria-selected={isSelected}
+      data-current={isActive || undefined}
+      className="chat-picker-option"
+      onClick={onSelect}
     >
-      <span className="chat-picker-check">{isChosen && <Icon name="check" small />}</span>
+      <span className="chat-picker-check">{isSelected && <Icon name="check" small />}</span>
       <span className="chat-picker-text">
-        <span>{group === "written" ? words.writtenModel(name) : name}</span>
-        {about !== "" && <small>{about}</small>}
+        <span>{group === "typed" ? t.typedModel(name) : name}</span>
+        {details !== "" && <small>{details}</small>}
       </span>
     </div>
   );
 }
 
-type AbilityWord =
+type CapabilityKey =
   | "takesImages"
   | "takesAudio"
   | "takesFiles"
   | "takesTools"
   | `makes_${ModelChoice["type"]}`;
 
-/** What tells one model from another, in words. */
-function abilities(model: ModelChoice | undefined): AbilityWord[] {
+/** Returns message keys for the input and output types of a model. */
+function listCapabilities(model: ModelChoice | undefined): CapabilityKey[] {
   if (model === undefined) return [];
   if (model.type !== "chat") return [`makes_${model.type}`];
   return [
@@ -241,46 +261,49 @@ function abilities(model: ModelChoice | undefined): AbilityWord[] {
   ];
 }
 
-const groupWords = {
+const groupMessageKeys = {
   default: "groupDefault",
   agents: "groupAgents",
   chat: "groupChat",
-  pictures: "groupPictures",
-  sound: "groupSound",
-  written: "groupWritten",
-} as const satisfies Record<ChoiceGroup, string>;
+  images: "groupImages",
+  audio: "groupAudio",
+  typed: "groupTyped",
+} as const satisfies Record<ResponderOptionGroup, string>;
 
-function groupsOf(choices: readonly Choice[]) {
-  const groups: { group: ChoiceGroup; entries: { choice: Choice; index: number }[] }[] = [];
-  for (const [index, choice] of choices.entries()) {
+function groupOptions(options: readonly ResponderOption[]) {
+  const groups: {
+    group: ResponderOptionGroup;
+    entries: { option: ResponderOption; index: number }[];
+  }[] = [];
+  for (const [index, option] of options.entries()) {
     const last = groups.at(-1);
-    if (last?.group === choice.group) last.entries.push({ choice, index });
-    else groups.push({ group: choice.group, entries: [{ choice, index }] });
+    if (last?.group === option.group) last.entries.push({ option, index });
+    else groups.push({ group: option.group, entries: [{ option, index }] });
   }
   return groups;
 }
 
-/** Over the ends by one step only. */
-function moveBy(at: number, step: number, length: number): number {
-  if (Math.abs(step) === 1) return (at + step + length) % length;
-  return Math.max(0, Math.min(at + step, length - 1));
+/** Single steps wrap around. Page steps do not. */
+function moveIndex(index: number, step: number, length: number): number {
+  if (Math.abs(step) === 1) return (index + step + length) % length;
+  return Math.max(0, Math.min(index + step, length - 1));
 }
 
-const tallest = 448;
-const edges = 16;
+const maxHeightPx = 448;
+const viewportMarginPx = 16;
 
-/** Above or below the button, and no taller than fits there. */
-function placeWhereRoomIs(shown: HTMLElement, from: Element): void {
-  const { top, bottom } = from.getBoundingClientRect();
-  const room = Math.max(top, window.innerHeight - bottom) - edges;
-  shown.style.maxHeight = `${Math.round(Math.min(room, tallest))}px`;
-  placeBeside(shown, from);
+/** Positions the popover above or below the button, wherever there is more space, and limits its height to that space. */
+function positionInAvailableSpace(popover: HTMLElement, anchor: Element): void {
+  const { top, bottom } = anchor.getBoundingClientRect();
+  const availableHeight = Math.max(top, window.innerHeight - bottom) - viewportMarginPx;
+  popover.style.maxHeight = `${Math.round(Math.min(availableHeight, maxHeightPx))}px`;
+  positionPopover(popover, anchor);
 }
 
-function isSame(one: Who, other: Who): boolean {
-  return one.agent === other.agent && one.model === other.model;
+function isSameSelection(a: ResponderSelection, b: ResponderSelection): boolean {
+  return a.agent === b.agent && a.model === b.model;
 }
 
-function scrollHere(element: HTMLElement | null): void {
+function scrollToNearest(element: HTMLElement | null): void {
   element?.scrollIntoView({ block: "nearest" });
 }

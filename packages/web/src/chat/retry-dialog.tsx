@@ -1,56 +1,67 @@
 import { useState } from "react";
 import { useCell } from "../hooks/use-cell.ts";
-import { usePage } from "../hooks/use-page.ts";
-import { Button } from "../parts/button.tsx";
-import { Dialog } from "../parts/dialog.tsx";
-import { Field } from "../parts/field.tsx";
-import { Spinner } from "../parts/signs.tsx";
-import { useWords } from "../words/use-words.ts";
+import { useAppStore } from "../hooks/use-app-store.ts";
+import { Button } from "../ui/button.tsx";
+import { Dialog } from "../ui/dialog.tsx";
+import { Field } from "../ui/field.tsx";
+import { Spinner } from "../ui/indicators.tsx";
+import { getLoadedChat } from "../state/open-chat.ts";
+import { useMessages } from "../messages/use-messages.ts";
 import { ModelPicker } from "./model-picker.tsx";
 import type { Thread } from "./thread.ts";
-import { answererIn, choicesToPick, type Who } from "./who-answers.tsx";
-import { chatWords } from "./words.ts";
+import {
+  getSelectedResponder,
+  resolveResponder,
+  listResponderOptions,
+  toAnswerResponder,
+  type ResponderSelection,
+} from "./responder.tsx";
+import { chatViewMessages } from "./messages.ts";
 
-/** Another answer, by somebody else this once. */
+/** Retries an answer with another model or agent, without changing the chat's settings. */
 export function RetryDialog({ thread }: { thread: Thread }) {
-  const nodeId = useCell(thread.retrying);
-  return nodeId === undefined ? null : <OpenRetry key={nodeId} thread={thread} nodeId={nodeId} />;
+  const nodeId = useCell(thread.retryDialogNodeId);
+  return nodeId === undefined ? null : (
+    <RetryDialogContent key={nodeId} thread={thread} nodeId={nodeId} />
+  );
 }
 
-function OpenRetry({ thread, nodeId }: { thread: Thread; nodeId: string }) {
-  const page = usePage();
-  const words = useWords(chatWords);
-  const choices = useCell(page.choices);
-  const [who, setWho] = useState<Who>({});
-  const close = () => thread.retrying.set(undefined);
+function RetryDialogContent({ thread, nodeId }: { thread: Thread; nodeId: string }) {
+  const app = useAppStore();
+  const t = useMessages(chatViewMessages);
+  const choices = useCell(app.choices);
+  const [selection, setSelection] = useState<ResponderSelection>(() =>
+    getSelectedResponder(getLoadedChat(thread.chat)?.settings ?? {}),
+  );
+  const close = () => thread.retryDialogNodeId.set(undefined);
   const retry = () => {
     close();
-    void thread.chat.rerun(nodeId, who);
+    void thread.chat.rerun(nodeId, choices && toAnswerResponder(selection, choices));
   };
   return (
     <Dialog
-      title={words.anotherModelTitle}
+      title={t.retryDialogTitle}
       onClose={close}
       footer={
         <>
-          <Button onClick={close}>{words.cancel}</Button>
+          <Button onClick={close}>{t.cancel}</Button>
           <Button kind="primary" icon="redo" onClick={retry}>
-            {words.retry}
+            {t.retry}
           </Button>
         </>
       }
     >
       {choices === undefined ? (
-        <Spinner label={words.loading} />
+        <Spinner label={t.loading} />
       ) : (
-        <Field label={words.anotherModel}>
+        <Field label={t.retryResponder}>
           <ModelPicker
             className="input chat-retry-picker"
-            label={words.anotherModel}
-            shown={answererIn(who, choices)?.name ?? words.defaultModel}
-            choices={choicesToPick(choices)}
-            chosen={who}
-            onChoose={setWho}
+            label={t.retryResponder}
+            buttonText={resolveResponder(selection, choices)?.name ?? t.defaultModel}
+            options={listResponderOptions(choices)}
+            selected={selection}
+            onSelect={setSelection}
           />
         </Field>
       )}

@@ -1,34 +1,34 @@
-import { usePicked } from "../hooks/use-cell.ts";
-import { usePage } from "../hooks/use-page.ts";
-import { Button, IconButton } from "../parts/button.tsx";
-import { Keys, keysAsText } from "../parts/keys.tsx";
-import { useWords } from "../words/use-words.ts";
-import { stopKeys, tellingKeys } from "./composer-keys.ts";
-import { composerWords } from "./composer-words.ts";
+import { useCellSelector } from "../hooks/use-cell.ts";
+import { useAppStore } from "../hooks/use-app-store.ts";
+import { Button, IconButton } from "../ui/button.tsx";
+import { ShortcutKeys, formatShortcut } from "../ui/keyboard-shortcut.tsx";
+import { useMessages } from "../messages/use-messages.ts";
+import { stopShortcut, getInputShortcuts } from "./composer-keys.ts";
+import { composerMessages } from "./composer-messages.ts";
 
 interface SendButtonsProps {
   isRunning: boolean;
   isSending: boolean;
   isStopping: boolean;
   canSend: boolean;
-  hasWords: boolean;
+  hasText: boolean;
   onSend: () => void;
   onStop: () => void;
-  onTell: (delivery: "steer" | "queue") => void;
+  onSendInput: (delivery: "steer" | "queue") => void;
 }
 
-/** One place: it sends, and while an answer runs it stops, with two ways to say something to it before that. */
+/** The send button; while an answer runs, a stop button with two ways to send it a message. */
 export function SendButtons(props: SendButtonsProps) {
-  const { isRunning, isSending, isStopping, canSend, hasWords, onSend, onStop, onTell } = props;
-  const words = useWords(composerWords);
-  const sendKey = usePicked(usePage().preferences, (preferences) => preferences.sendKey);
-  const keys = tellingKeys(sendKey);
+  const { isRunning, isSending, isStopping, canSend, hasText, onSend, onStop, onSendInput } = props;
+  const t = useMessages(composerMessages);
+  const sendKey = useCellSelector(useAppStore().preferences, (preferences) => preferences.sendKey);
+  const keys = getInputShortcuts(sendKey);
   if (!isRunning)
     return (
       <div className="chat-composer-send">
         <IconButton
           icon="send"
-          label={words.send}
+          label={t.send}
           className="chat-composer-main"
           disabled={!canSend}
           busy={isSending}
@@ -38,35 +38,35 @@ export function SendButtons(props: SendButtonsProps) {
     );
   return (
     <div className="chat-composer-send">
-      {hasWords && (
+      {hasText && (
         <>
           <Button
             small
             icon="queue"
-            title={words.queueHint}
+            title={t.queueHint}
             disabled={isSending}
-            onClick={() => onTell("queue")}
+            onClick={() => onSendInput("queue")}
           >
-            {words.queue}
-            <Keys keys={keys.queue} />
+            {t.queue}
+            <ShortcutKeys keys={keys.queue} />
           </Button>
           <Button
             small
             kind="primary"
             icon="send"
-            title={words.steerHint}
+            title={t.steerHint}
             disabled={isSending}
-            onClick={() => onTell("steer")}
+            onClick={() => onSendInput("steer")}
           >
-            {words.steer}
-            <Keys keys={keys.steer} />
+            {t.steer}
+            <ShortcutKeys keys={keys.steer} />
           </Button>
         </>
       )}
       <IconButton
         icon="stop"
-        label={words.stopAnswer}
-        title={`${words.stopAnswer} (${keysAsText(stopKeys)})`}
+        label={t.stopAnswer}
+        title={`${t.stopAnswer} (${formatShortcut(stopShortcut)})`}
         className="chat-composer-main chat-composer-stop"
         disabled={isStopping}
         busy={isStopping}

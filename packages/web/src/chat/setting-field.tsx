@@ -1,44 +1,48 @@
 import { useId, type ComponentProps, type ReactNode } from "react";
 import type { ChatChoices, DefaultSettings } from "@deltawire/tasks/chats";
-import { Button } from "../parts/button.tsx";
-import { Field } from "../parts/field.tsx";
-import { useWords } from "../words/use-words.ts";
+import { Button } from "../ui/button.tsx";
+import { Field } from "../ui/field.tsx";
+import { useMessages } from "../messages/use-messages.ts";
 import type { FieldName, SettingsForm } from "./settings-form.ts";
-import { settingsWords } from "./settings-words.ts";
+import { settingsMessages } from "./settings-messages.ts";
 
-/** What every section of the settings gets. */
-export interface SectionProps {
+/** Props of every settings section. */
+export interface SettingsSectionProps {
   form: SettingsForm;
   choices: ChatChoices | undefined;
   defaults: DefaultSettings | undefined;
-  /** What is wrong at a field, by its path. */
-  errorAt: (field: string) => string | undefined;
-  /** With the field that is changed: what was wrong there may be right now. */
-  change: (field: string, patch: Partial<SettingsForm>) => void;
-  set: <Name extends FieldName>(name: Name, value: SettingsForm[Name]) => void;
-  /** What surrounds the control of a field: what is wrong, and the way back to what is configured. */
-  field: (name: FieldName) => Pick<SettingFieldProps, "error" | "isSaid" | "onReset">;
-  /** The value of a control for text, and what changes it. */
-  text: (name: TextName) => { value: string; onChange: (event: TextEvent) => void };
+  /** Returns the error message of the field with this path. */
+  getError: (path: string) => string | undefined;
+  /** Changes the form and clears the error of the field with this path. */
+  changeForm: (path: string, patch: Partial<SettingsForm>) => void;
+  /** Changes a single field and clears its error. */
+  setField: <Name extends FieldName>(name: Name, value: SettingsForm[Name]) => void;
+  /** Returns the props of a `SettingField`. */
+  getFieldProps: (name: FieldName) => Pick<SettingFieldProps, "error" | "isOverridden" | "onReset">;
+  /** Returns the props of a text input. */
+  getTextProps: (name: TextFieldName) => {
+    value: string;
+    onChange: (event: TextChangeEvent) => void;
+  };
 }
 
-type TextName = {
+type TextFieldName = {
   [Name in FieldName]: SettingsForm[Name] extends string ? Name : never;
 }[FieldName];
-type TextEvent = { readonly currentTarget: { readonly value: string } };
+type TextChangeEvent = { readonly currentTarget: { readonly value: string } };
 
 interface SettingFieldProps extends ComponentProps<typeof Field> {
-  /** The chat says something of its own here. */
-  isSaid: boolean;
+  /** True if the chat overrides the gateway's default. */
+  isOverridden: boolean;
   onReset: () => void;
 }
 
-/** A field that can go back to what the gateway has configured. */
-export function SettingField({ isSaid, onReset, ...field }: SettingFieldProps) {
+/** A field that can be reset to the gateway's default. */
+export function SettingField({ isOverridden, onReset, ...field }: SettingFieldProps) {
   return (
     <div className="chat-setting">
       <Field {...field} />
-      {isSaid && <Reset name={field.label} onReset={onReset} />}
+      {isOverridden && <ResetButton name={field.label} onReset={onReset} />}
     </div>
   );
 }
@@ -47,15 +51,15 @@ interface SettingGroupProps {
   label: string;
   hint?: string | undefined;
   error?: string | undefined;
-  isSaid?: boolean | undefined;
+  isOverridden?: boolean | undefined;
   onReset?: (() => void) | undefined;
   disabled?: boolean | undefined;
   children: ReactNode;
 }
 
-/** Several controls that say one thing. */
+/** Several controls for one setting. */
 export function SettingGroup(props: SettingGroupProps) {
-  const { label, hint, error, isSaid = false, onReset, disabled, children } = props;
+  const { label, hint, error, isOverridden = false, onReset, disabled, children } = props;
   const id = useId();
   return (
     <fieldset
@@ -64,7 +68,7 @@ export function SettingGroup(props: SettingGroupProps) {
       aria-describedby={hint === undefined ? undefined : `${id}-hint`}
     >
       <legend>{label}</legend>
-      {isSaid && onReset !== undefined && <Reset name={label} onReset={onReset} />}
+      {isOverridden && onReset !== undefined && <ResetButton name={label} onReset={onReset} />}
       {hint !== undefined && (
         <p className="field-hint" id={`${id}-hint`}>
           {hint}
@@ -80,19 +84,19 @@ export function SettingGroup(props: SettingGroupProps) {
   );
 }
 
-function Reset({ name, onReset }: { name: string; onReset: () => void }) {
-  const words = useWords(settingsWords);
+function ResetButton({ name, onReset }: { name: string; onReset: () => void }) {
+  const t = useMessages(settingsMessages);
   return (
     <Button
       small
       kind="ghost"
       icon="undo"
       className="chat-setting-reset"
-      aria-label={words.reset(name)}
-      title={words.reset(name)}
+      aria-label={t.reset(name)}
+      title={t.reset(name)}
       onClick={onReset}
     >
-      {words.resetShort}
+      {t.resetShort}
     </Button>
   );
 }

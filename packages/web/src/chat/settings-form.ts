@@ -3,29 +3,29 @@ import {
   checkSettings,
   type ChatSettings,
   type ModelOptions,
-  type PersonEdit,
+  type UserEdit,
   type PrivacyField,
   type PrivacyKind,
 } from "@deltawire/tasks/chats";
-import type { Who } from "./who-answers.tsx";
+import { getSelectedResponder, type ResponderSelection } from "./responder.tsx";
 
-export type SettingsPatch = Extract<PersonEdit, { type: "settings" }>["patch"];
+export type SettingsPatch = Extract<UserEdit, { type: "settings" }>["patch"];
 
 export const limitNames = ["rounds", "tokens", "cost", "seconds", "depth"] as const;
-type LimitName = (typeof limitNames)[number];
+export type LimitField = (typeof limitNames)[number];
 
-export const resultPolicies = ["never", "on error", "always"] as const;
+export const resultPolicyOptions = ["never", "on_error", "always"] as const;
 
-/** What stands in the dialog. An empty text, and undefined, is what the gateway has configured. */
-export interface SettingsForm extends OptionTexts {
-  readonly who: Who;
+/** State of the settings dialog. Empty strings and undefined mean the gateway's default. */
+export interface SettingsForm extends OptionInputs {
+  readonly responder: ResponderSelection;
   readonly instructions: string | undefined;
   readonly toolGroups: readonly string[] | undefined;
   readonly skills: readonly string[] | undefined;
-  readonly limits: Readonly<Record<LimitName, string>>;
-  readonly results: ChatSettings["results"];
+  readonly limits: Readonly<Record<LimitField, string>>;
+  readonly resultApproval: ChatSettings["result_approval"];
   readonly turns: string;
-  readonly exactTime: boolean | undefined;
+  readonly messageTimes: boolean | undefined;
   readonly timeZone: string;
   readonly titleModel: string;
   readonly privacy: PrivacyForm | undefined;
@@ -42,38 +42,38 @@ export interface PrivacyRow {
   readonly label: string;
 }
 
-/** What is wrong, by the field that it is shown at: the path of a setting, `who` for agent and model. */
+/** Errors by field: the path of a setting, or `responder` for agent and model. */
 export type FieldProblems = Readonly<Record<string, FieldProblem>>;
 export type FieldProblem =
-  | { readonly is: "no number" | "no json" | "no object" | "said twice" }
-  | { readonly is: "told"; readonly text: string };
+  | { readonly type: "not_a_number" | "invalid_json" | "not_an_object" | "set_twice" }
+  | { readonly type: "server_message"; readonly text: string };
 
-export function formOf(settings: ChatSettings): SettingsForm {
-  const { agent, model, instructions, tool_groups, skills, limits = {}, privacy } = settings;
-  const number = (value: number | undefined) => (value === undefined ? "" : String(value));
+export function toSettingsForm(settings: ChatSettings): SettingsForm {
+  const { instructions, tool_groups, skills, limits = {}, privacy } = settings;
+  const toText = (value: number | undefined) => (value === undefined ? "" : String(value));
   return {
     ...splitOptions(settings.options),
-    who: agent !== undefined ? { agent } : model !== undefined ? { model } : {},
+    responder: getSelectedResponder(settings),
     instructions,
     toolGroups: tool_groups,
     skills,
     limits: {
-      rounds: number(limits.rounds),
-      tokens: number(limits.tokens),
-      cost: number(limits.cost),
-      seconds: number(limits.seconds),
-      depth: number(limits.depth),
+      rounds: toText(limits.rounds),
+      tokens: toText(limits.tokens),
+      cost: toText(limits.cost),
+      seconds: toText(limits.seconds),
+      depth: toText(limits.depth),
     },
-    results: settings.results,
-    turns: number(settings.turns),
-    exactTime: settings.exact_time,
+    resultApproval: settings.result_approval,
+    turns: toText(settings.turns),
+    messageTimes: settings.message_times,
     timeZone: settings.time_zone ?? "",
     titleModel: settings.title_model ?? "",
-    privacy: privacy && privacyForm(privacy),
+    privacy: privacy && toPrivacyForm(privacy),
   };
 }
 
-export function privacyForm({
+export function toPrivacyForm({
   enabled,
   fields,
 }: {
@@ -91,47 +91,50 @@ export function privacyForm({
   };
 }
 
-/** The settings that a form says, with all that is wrong with them as far as the page can know. */
-export function readForm(form: SettingsForm): { settings: ChatSettings; problems: FieldProblems } {
+/** Converts the form to settings, and reports the problems that can be found without the gateway. */
+export function parseSettingsForm(form: SettingsForm): {
+  settings: ChatSettings;
+  problems: FieldProblems;
+} {
   const problems: Record<string, FieldProblem> = {};
-  const number = (text: string, field: string): number | undefined => {
+  const parseNumber = (text: string, field: string): number | undefined => {
     if (text.trim() === "") return undefined;
     const value = Number(text);
     if (Number.isFinite(value)) return value;
-    problems[field] = { is: "no number" };
+    problems[field] = { type: "not_a_number" };
     return undefined;
   };
-  const limits = onlySaid(
+  const limits = omitUndefined(
     Object.fromEntries(
-      limitNames.map((name) => [name, number(form.limits[name], `limits.${name}`)]),
+      limitNames.map((name) => [name, parseNumber(form.limits[name], `limits.${name}`)]),
     ),
   );
-  const settings = onlySaid({
-    ...form.who,
+  const settings = omitUndefined({
+    ...form.responder,
     instructions: form.instructions,
     tool_groups: form.toolGroups,
     skills: form.skills,
-    options: joinOptions(form, number, (field, is) => (problems[field] = { is })),
+    options: joinOptions(form, parseNumber, (field, type) => (problems[field] = { type })),
     limits: Object.keys(limits).length === 0 ? undefined : limits,
-    results: form.results,
-    turns: number(form.turns, "turns"),
+    result_approval: form.resultApproval,
+    turns: parseNumber(form.turns, "turns"),
     privacy: form.privacy && {
       enabled: form.privacy.enabled,
-      fields: form.privacy.fields.map(privacyField),
+      fields: form.privacy.fields.map(toPrivacyField),
     },
     time_zone: form.timeZone.trim() === "" ? undefined : form.timeZone.trim(),
-    exact_time: form.exactTime,
+    message_times: form.messageTimes,
     title_model: form.titleModel === "" ? undefined : form.titleModel,
   }) as ChatSettings;
-  for (const fault of checkSettings(settings)) {
-    const { field, text } = placedAt(fault);
-    problems[field] ??= { is: "told", text };
+  for (const error of checkSettings(settings)) {
+    const { field, text } = parseFieldError(error);
+    problems[field] ??= { type: "server_message", text };
   }
   return { settings, problems };
 }
 
-/** Only what a kind can use: another kind may have been chosen after something was written. */
-function privacyField({ kind, value, pattern, label }: PrivacyRow): PrivacyField {
+/** Omits inputs that the kind does not use: the kind may have been changed after they were filled in. */
+function toPrivacyField({ kind, value, pattern, label }: PrivacyRow): PrivacyField {
   const hasPattern = kind === "pattern";
   return {
     kind,
@@ -141,42 +144,42 @@ function privacyField({ kind, value, pattern, label }: PrivacyRow): PrivacyField
   };
 }
 
-/** What has to be sent to make the one of the other: only what is different. */
-export function patchBetween(before: ChatSettings, after: ChatSettings): SettingsPatch {
+/** Returns a patch with the changed settings. */
+export function diffSettings(before: ChatSettings, after: ChatSettings): SettingsPatch {
   const names = Object.keys({ ...before, ...after }) as (keyof ChatSettings)[];
-  const changed = names.filter(
+  const changedNames = names.filter(
     (name) => canonicalJson(before[name] ?? null) !== canonicalJson(after[name] ?? null),
   );
-  return Object.fromEntries(changed.map((name) => [name, after[name] ?? null]));
+  return Object.fromEntries(changedNames.map((name) => [name, after[name] ?? null]));
 }
 
-export function isSameForm(one: SettingsForm, other: SettingsForm): boolean {
-  return one === other || canonicalJson(onlySaid(one)) === canonicalJson(onlySaid(other));
+export function isSameForm(a: SettingsForm, b: SettingsForm): boolean {
+  return a === b || canonicalJson(omitUndefined(a)) === canonicalJson(omitUndefined(b));
 }
 
-/** `settings.limits.rounds: must be …`, as the gateway and we say it: the field, and what is wrong there. */
-export function placedAt(fault: string, path?: string): { field: string; text: string } {
-  const [, written, text] = /^([\w.[\]]+): ([^]*)$/.exec(fault) ?? [];
-  return { field: fieldAt(path ?? written ?? ""), text: text ?? fault };
+/** Splits `settings.limits.rounds: must be …` into field and message. `path` takes precedence over the path in the text. */
+export function parseFieldError(error: string, path?: string): { field: string; text: string } {
+  const [, pathInText, text] = /^([\w.[\]]+): ([^]*)$/.exec(error) ?? [];
+  return { field: findFormField(path ?? pathInText ?? ""), text: text ?? error };
 }
 
-/** The field that shows what a path names: the nearest around it that there is; "" where there is none. */
-export function fieldAt(path: string): string {
-  const own = path.replace(/^(?:edits\[\d+\]\.patch|settings|patch)\./, "");
-  if (own === "agent" || own === "model") return "who";
-  for (let place = own; place !== ""; place = place.replace(/(?:^|\.)[^.]*$/, ""))
-    if (isField(place)) return place;
-  const [, list] = /^(tool_groups|skills)\[/.exec(own) ?? [];
+/** Returns the form field for a setting's path, or for its nearest parent with a field; "" if there is none. */
+export function findFormField(path: string): string {
+  const setting = path.replace(/^(?:edits\[\d+\]\.patch|settings|patch)\./, "");
+  if (setting === "agent" || setting === "model") return "responder";
+  for (let parent = setting; parent !== ""; parent = parent.replace(/(?:^|\.)[^.]*$/, ""))
+    if (isFormField(parent)) return parent;
+  const [, list] = /^(tool_groups|skills)\[/.exec(setting) ?? [];
   return list ?? "";
 }
 
-function isField(place: string): boolean {
-  return place in sections || /^privacy\.fields\[\d+\]$/.test(place);
+function isFormField(path: string): boolean {
+  return path in sectionByField || /^privacy\.fields\[\d+\]$/.test(path);
 }
 
-/** Where the gateway names a fault of each part of the form; limits and private values have a path each. */
+/** Path of each field in error messages of the gateway. Each limit and each private value has its own path. */
 export const fieldPaths = {
-  who: "who",
+  responder: "responder",
   instructions: "instructions",
   effort: "options.reasoning.effort",
   temperature: "options.temperature",
@@ -184,9 +187,9 @@ export const fieldPaths = {
   otherOptions: "options",
   toolGroups: "tool_groups",
   skills: "skills",
-  results: "results",
+  resultApproval: "result_approval",
   turns: "turns",
-  exactTime: "exact_time",
+  messageTimes: "message_times",
   timeZone: "time_zone",
   titleModel: "title_model",
   privacy: "privacy",
@@ -194,17 +197,17 @@ export const fieldPaths = {
 
 export type FieldName = keyof typeof fieldPaths;
 
-/** True if the chat has a setting of its own here. */
-export function isSet(form: SettingsForm, name: FieldName): boolean {
+/** True if the chat overrides the gateway's default. */
+export function isFieldSet(form: SettingsForm, name: FieldName): boolean {
   return JSON.stringify(form[name]) !== JSON.stringify(emptyForm[name]);
 }
 
-export const emptyForm: SettingsForm = formOf({});
+export const emptyForm: SettingsForm = toSettingsForm({});
 
 export type SectionName = "answer" | "tools" | "conversation" | "privacy";
 
-const sections: Readonly<Record<string, SectionName>> = {
-  who: "answer",
+const sectionByField: Readonly<Record<string, SectionName>> = {
+  responder: "answer",
   instructions: "answer",
   "options.reasoning.effort": "answer",
   "options.temperature": "answer",
@@ -213,45 +216,43 @@ const sections: Readonly<Record<string, SectionName>> = {
   tool_groups: "tools",
   skills: "tools",
   ...Object.fromEntries(limitNames.map((name) => [`limits.${name}`, "tools" as const])),
-  results: "tools",
+  result_approval: "tools",
   turns: "conversation",
-  exact_time: "conversation",
+  message_times: "conversation",
   time_zone: "conversation",
   title_model: "conversation",
   privacy: "privacy",
 };
 
-/** Where a field stands; undefined for a fault of no field. */
-export function sectionOf(field: string): SectionName | undefined {
-  return field.startsWith("privacy.") ? "privacy" : sections[field];
+/** Returns the section of a field, or undefined if there is no such field. */
+export function findSection(field: string): SectionName | undefined {
+  return field.startsWith("privacy.") ? "privacy" : sectionByField[field];
 }
 
-function onlySaid<Values extends object>(values: Values): Values {
-  return Object.fromEntries(
-    Object.entries(values).filter(([, value]) => value !== undefined),
-  ) as Values;
+function omitUndefined<T extends object>(values: T): T {
+  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as T;
 }
 
-/** Options as they are written: three in fields of their own, the others as JSON. */
-interface OptionTexts {
+/** Form inputs for model options: three have separate inputs, the others share one JSON object. */
+interface OptionInputs {
   readonly effort: string;
   readonly temperature: string;
   readonly maxTokens: string;
   readonly otherOptions: string;
 }
 
-function splitOptions(options: ModelOptions = {}): OptionTexts {
-  const effort = effortIn(options);
+function splitOptions(options: ModelOptions = {}): OptionInputs {
+  const effort = getEffort(options);
   const rest: ModelOptions = { ...withEffort(options, undefined) };
-  // What is no number, null above all, has a meaning that only JSON can show.
-  const taken = (name: string) => {
+  // Other values, such as null, stay in the JSON.
+  const takeNumber = (name: string) => {
     const value = rest[name];
     if (typeof value !== "number") return "";
     delete rest[name];
     return String(value);
   };
-  const temperature = taken("temperature");
-  const maxTokens = taken("max_output_tokens");
+  const temperature = takeNumber("temperature");
+  const maxTokens = takeNumber("max_output_tokens");
   const isEmpty = Object.keys(rest).length === 0;
   return {
     effort: effort ?? "",
@@ -261,59 +262,60 @@ function splitOptions(options: ModelOptions = {}): OptionTexts {
   };
 }
 
-type OptionProblem = "no json" | "no object" | "said twice";
+type OptionProblem = "invalid_json" | "not_an_object" | "set_twice";
 
-/** Undefined where nothing is said. */
+/** Returns undefined if no option is set. */
 function joinOptions(
-  { effort, temperature, maxTokens, otherOptions }: OptionTexts,
-  number: (text: string, field: string) => number | undefined,
-  problem: (field: string, is: OptionProblem) => void,
+  { effort, temperature, maxTokens, otherOptions }: OptionInputs,
+  parseNumber: (text: string, field: string) => number | undefined,
+  addProblem: (field: string, problem: OptionProblem) => void,
 ): ModelOptions | undefined {
-  const others = readObject(otherOptions);
-  if (typeof others === "string") problem("options", others);
-  const rest = typeof others === "string" ? {} : others;
-  const own = {
-    temperature: number(temperature, "options.temperature"),
-    max_output_tokens: number(maxTokens, "options.max_output_tokens"),
+  const parsed = parseJsonObject(otherOptions);
+  if (typeof parsed === "string") addProblem("options", parsed);
+  const rest = typeof parsed === "string" ? {} : parsed;
+  const numbers = {
+    temperature: parseNumber(temperature, "options.temperature"),
+    max_output_tokens: parseNumber(maxTokens, "options.max_output_tokens"),
   };
-  const said = Object.entries(own).filter(([, value]) => value !== undefined);
-  if (said.some(([name]) => name in rest) || (effort !== "" && effortIn(rest) !== undefined))
-    problem("options", "said twice");
-  const joined = { ...rest, ...Object.fromEntries(said) };
-  const all = effort === "" ? joined : (withEffort(joined, effort) ?? {});
-  return Object.keys(all).length === 0 ? undefined : all;
+  const entries = Object.entries(numbers).filter(([, value]) => value !== undefined);
+  if (entries.some(([name]) => name in rest) || (effort !== "" && getEffort(rest) !== undefined))
+    addProblem("options", "set_twice");
+  const joinedOptions = { ...rest, ...Object.fromEntries(entries) };
+  const options = effort === "" ? joinedOptions : (withEffort(joinedOptions, effort) ?? {});
+  return Object.keys(options).length === 0 ? undefined : options;
 }
 
-function readObject(text: string): JsonObject | "no json" | "no object" {
+function parseJsonObject(text: string): JsonObject | "invalid_json" | "not_an_object" {
   if (text.trim() === "") return {};
   try {
     const value: unknown = JSON.parse(text);
     return typeof value === "object" && value !== null && !Array.isArray(value)
       ? (value as JsonObject)
-      : "no object";
+      : "not_an_object";
   } catch {
-    return "no json";
+    return "invalid_json";
   }
 }
 
-export function effortIn(options: ModelOptions | undefined): string | undefined {
-  const { effort } = objectOr(options?.["reasoning"]);
+export function getEffort(options: ModelOptions | undefined): string | undefined {
+  const { effort } = toObject(options?.["reasoning"]);
   return typeof effort === "string" ? effort : undefined;
 }
 
-/** The options with another effort, or without one; null where nothing is left of them. */
+/** Returns the options with another effort, or without one. Null if no option remains. */
 export function withEffort(
   options: ModelOptions | undefined,
   effort: string | undefined,
 ): ModelOptions | null {
   const { reasoning, ...others } = options ?? {};
-  const { effort: _before, ...rest } = objectOr(reasoning);
-  const next = effort === undefined ? rest : { ...rest, effort };
-  const all = Object.keys(next).length === 0 ? others : { ...others, reasoning: next };
-  return Object.keys(all).length === 0 ? null : all;
+  const { effort: _previous, ...rest } = toObject(reasoning);
+  const newReasoning = effort === undefined ? rest : { ...rest, effort };
+  const newOptions =
+    Object.keys(newReasoning).length === 0 ? others : { ...others, reasoning: newReasoning };
+  return Object.keys(newOptions).length === 0 ? null : newOptions;
 }
 
-function objectOr(value: unknown): JsonObject {
+function toObject(value: unknown): JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value)
     ? (value as JsonObject)
     : {};

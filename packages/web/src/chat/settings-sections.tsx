@@ -1,60 +1,70 @@
 import { useId, useMemo } from "react";
-import { Input, Select, Switch, TextArea } from "../parts/field.tsx";
-import { useFormat } from "../words/format.ts";
-import { useWords } from "../words/use-words.ts";
+import { Input, Select, Switch, TextArea } from "../ui/field.tsx";
+import { useFormatter } from "../messages/format.ts";
+import { useMessages } from "../messages/use-messages.ts";
 import { ModelPicker } from "./model-picker.tsx";
-import { SettingField, SettingGroup, type SectionProps } from "./setting-field.tsx";
-import { effortIn, limitNames, resultPolicies } from "./settings-form.ts";
-import { settingsWords } from "./settings-words.ts";
-import { answererIn, choicesToPick, type Choice } from "./who-answers.tsx";
+import { SettingField, SettingGroup, type SettingsSectionProps } from "./setting-field.tsx";
+import { getEffort, limitNames, resultPolicyOptions, type LimitField } from "./settings-form.ts";
+import { settingsMessages } from "./settings-messages.ts";
+import { resolveResponder, listResponderOptions, type ResponderOption } from "./responder.tsx";
 
-/** Who answers, and how. */
-export function AnswerSettings({ form, choices, defaults, set, field, text }: SectionProps) {
-  const words = useWords(settingsWords);
-  const offered = useMemo(() => (choices === undefined ? [] : choicesToPick(choices)), [choices]);
-  const answerer = choices === undefined ? undefined : answererIn(form.who, choices);
-  const efforts = answerer?.model?.efforts ?? [];
+/** Model or agent, instructions and model options. */
+export function AnswerSection({
+  form,
+  choices,
+  defaults,
+  setField,
+  getFieldProps,
+  getTextProps,
+}: SettingsSectionProps) {
+  const t = useMessages(settingsMessages);
+  const responderOptions = useMemo(
+    () => (choices === undefined ? [] : listResponderOptions(choices)),
+    [choices],
+  );
+  const responder = choices === undefined ? undefined : resolveResponder(form.responder, choices);
+  const efforts = responder?.model?.efforts ?? [];
   const options = defaults?.options ?? {};
-  const usual = (name: string) => {
+  const formatDefaultOption = (name: string) => {
     const value = options[name];
-    return typeof value === "number" ? words.usual(String(value)) : words.ofModel;
+    return typeof value === "number" ? t.defaultValue(String(value)) : t.modelDefault;
   };
-  const usualEffort = effortIn(options);
+  const defaultEffort = getEffort(options);
   return (
     <>
-      <SettingField label={words.who} hint={words.whoHint} {...field("who")}>
+      <SettingField label={t.responder} hint={t.responderHint} {...getFieldProps("responder")}>
         <ModelPicker
-          label={words.who}
-          shown={answerer?.name ?? words.none}
-          icon={answerer?.is === "agent" ? "people" : undefined}
-          choices={offered}
-          chosen={form.who}
+          label={t.responder}
+          buttonText={responder?.name ?? t.none}
+          icon={responder?.type === "agent" ? "people" : undefined}
+          options={responderOptions}
+          selected={form.responder}
           className="input chat-setting-picker"
-          onChoose={(who) => set("who", who)}
+          onSelect={(selection) => setField("responder", selection)}
         />
       </SettingField>
       <SettingField
-        label={words.instructions}
-        hint={words.instructionsHint}
-        {...field("instructions")}
+        label={t.instructions}
+        hint={t.instructionsHint}
+        {...getFieldProps("instructions")}
       >
         <TextArea
           dir="auto"
           rows={8}
-          placeholder={defaults?.instructions || words.usual(words.none)}
+          placeholder={defaults?.instructions || t.defaultValue(t.none)}
           value={form.instructions ?? ""}
           onChange={({ currentTarget: { value } }) =>
-            // Where something is configured, an empty text is a setting of its own.
-            set("instructions", value === "" && !defaults?.instructions ? undefined : value)
+            // If the gateway has default instructions, an empty string overrides them.
+            setField("instructions", value === "" && !defaults?.instructions ? undefined : value)
           }
         />
       </SettingField>
       <div className="chat-settings-row">
         {(efforts.length > 0 || form.effort !== "") && (
-          <SettingField label={words.effort} {...field("effort")}>
-            <Select {...text("effort")}>
+          <SettingField label={t.effort} {...getFieldProps("effort")}>
+            <Select {...getTextProps("effort")}>
               <option value="">
-                {usualEffort === undefined ? words.effortUsual : words.usual(usualEffort)}
+                {defaultEffort === undefined ? t.defaultEffort : t.defaultValue(defaultEffort)}
               </option>
               {union(efforts, form.effort === "" ? [] : [form.effort]).map((effort) => (
                 <option key={effort} value={effort}>
@@ -64,128 +74,138 @@ export function AnswerSettings({ form, choices, defaults, set, field, text }: Se
             </Select>
           </SettingField>
         )}
-        <SettingField label={words.temperature} {...field("temperature")}>
-          <Input inputMode="decimal" placeholder={usual("temperature")} {...text("temperature")} />
+        <SettingField label={t.temperature} {...getFieldProps("temperature")}>
+          <Input
+            inputMode="decimal"
+            placeholder={formatDefaultOption("temperature")}
+            {...getTextProps("temperature")}
+          />
         </SettingField>
-        <SettingField label={words.maxTokens} {...field("maxTokens")}>
+        <SettingField label={t.maxTokens} {...getFieldProps("maxTokens")}>
           <Input
             inputMode="numeric"
-            placeholder={usual("max_output_tokens")}
-            {...text("maxTokens")}
+            placeholder={formatDefaultOption("max_output_tokens")}
+            {...getTextProps("maxTokens")}
           />
         </SettingField>
       </div>
       <SettingField
-        label={words.otherOptions}
-        hint={words.otherOptionsHint}
-        {...field("otherOptions")}
+        label={t.otherOptions}
+        hint={t.otherOptionsHint}
+        {...getFieldProps("otherOptions")}
       >
         <TextArea
           className="chat-settings-json"
           rows={4}
           spellCheck={false}
           placeholder={Object.keys(options).length === 0 ? "{}" : JSON.stringify(options)}
-          {...text("otherOptions")}
+          {...getTextProps("otherOptions")}
         />
       </SettingField>
     </>
   );
 }
 
-/** What the model may call, and how far it may go. */
-export function ToolSettings(props: SectionProps) {
-  const { form, choices, defaults, errorAt, change, set, field } = props;
-  const words = useWords(settingsWords);
-  const format = useFormat();
-  const groups = form.toolGroups ?? defaults?.tool_groups ?? [];
-  const skills = form.skills ?? defaults?.skills ?? [];
-  const known = choices?.skills ?? [];
-  // What the chat names and the gateway no longer has can still be switched off.
-  const offeredGroups = union(choices?.tool_groups ?? [], groups);
+/** Tool groups, skills, approval of results, and limits. */
+export function ToolsSection(props: SettingsSectionProps) {
+  const { form, choices, defaults, getError, changeForm, setField, getFieldProps } = props;
+  const t = useMessages(settingsMessages);
+  const format = useFormatter();
+  const enabledGroups = form.toolGroups ?? defaults?.tool_groups ?? [];
+  const enabledSkills = form.skills ?? defaults?.skills ?? [];
+  const availableSkills = choices?.skills ?? [];
+  // Groups and skills that are enabled but no longer configured can still be switched off.
+  const offeredGroups = union(choices?.tool_groups ?? [], enabledGroups);
   const offeredSkills = union(
-    known.map(({ name }) => name),
-    skills,
+    availableSkills.map(({ name }) => name),
+    enabledSkills,
   );
-  const aboutSkill = (name: string) => {
-    const skill = known.find((each) => each.name === name);
-    return skill?.always === true ? words.skillAlways : (skill?.when ?? skill?.description ?? "");
+  const describeSkill = (name: string) => {
+    const skill = availableSkills.find((candidate) => candidate.name === name);
+    return skill?.always === true ? t.skillAlways : (skill?.when ?? skill?.description ?? "");
   };
-  const resultsWhen = {
-    never: words.resultsNever,
-    "on error": words.resultsOnError,
-    always: words.resultsAlways,
+  const formatLimitDefault = (name: LimitField, value: number) =>
+    name === "seconds"
+      ? t.defaultSeconds(value, format.period(value))
+      : t.defaultValue(String(value));
+  const resultPolicyLabels = {
+    never: t.resultsNever,
+    on_error: t.resultsOnError,
+    always: t.resultsAlways,
   };
   return (
     <>
       <SettingGroup
-        label={words.toolGroups}
-        hint={offeredGroups.length === 0 ? words.noToolGroups : words.toolGroupsHint}
-        {...field("toolGroups")}
+        label={t.toolGroups}
+        hint={offeredGroups.length === 0 ? t.noToolGroups : t.toolGroupsHint}
+        {...getFieldProps("toolGroups")}
       >
         <div className="chat-settings-switches">
           {offeredGroups.map((group) => (
             <Switch
               key={group}
               label={group}
-              checked={groups.includes(group)}
-              onChange={(on) => set("toolGroups", toggled(groups, group, on))}
+              checked={enabledGroups.includes(group)}
+              onChange={(isOn) => setField("toolGroups", toggleName(enabledGroups, group, isOn))}
             />
           ))}
         </div>
       </SettingGroup>
       <SettingGroup
-        label={words.skills}
-        hint={offeredSkills.length === 0 ? words.noSkills : undefined}
-        {...field("skills")}
+        label={t.skills}
+        hint={offeredSkills.length === 0 ? t.noSkills : undefined}
+        {...getFieldProps("skills")}
       >
         {offeredSkills.map((skill) => (
           <div key={skill} className="chat-settings-skill">
             <Switch
               label={skill}
-              checked={skills.includes(skill)}
-              onChange={(on) => set("skills", toggled(skills, skill, on))}
+              checked={enabledSkills.includes(skill)}
+              onChange={(isOn) => setField("skills", toggleName(enabledSkills, skill, isOn))}
             />
-            <small dir="auto">{aboutSkill(skill)}</small>
+            <small dir="auto">{describeSkill(skill)}</small>
           </div>
         ))}
       </SettingGroup>
-      <SettingField label={words.results} hint={words.resultsHint} {...field("results")}>
+      <SettingField label={t.results} hint={t.resultsHint} {...getFieldProps("resultApproval")}>
         <Select
-          value={form.results ?? ""}
+          value={form.resultApproval ?? ""}
           onChange={({ currentTarget: { value } }) =>
-            set(
-              "results",
-              resultPolicies.find((one) => one === value),
+            setField(
+              "resultApproval",
+              resultPolicyOptions.find((policy) => policy === value),
             )
           }
         >
-          <option value="">{words.usual(resultsWhen[defaults?.results ?? "never"])}</option>
-          {resultPolicies.map((policy) => (
+          <option value="">
+            {t.defaultValue(resultPolicyLabels[defaults?.result_approval ?? "never"])}
+          </option>
+          {resultPolicyOptions.map((policy) => (
             <option key={policy} value={policy}>
-              {resultsWhen[policy]}
+              {resultPolicyLabels[policy]}
             </option>
           ))}
         </Select>
       </SettingField>
-      <SettingGroup label={words.limits} hint={words.limitsHint}>
+      <SettingGroup label={t.limits} hint={t.limitsHint}>
         <div className="chat-settings-row">
           {limitNames.map((name) => {
-            const usual = defaults?.limits[name];
-            const shown =
-              usual !== undefined && name === "seconds" ? format.period(usual) : String(usual);
+            const defaultValue = defaults?.limits[name];
             const setLimit = (value: string) =>
-              change(`limits.${name}`, { limits: { ...form.limits, [name]: value } });
+              changeForm(`limits.${name}`, { limits: { ...form.limits, [name]: value } });
             return (
               <SettingField
                 key={name}
-                label={words[name]}
-                error={errorAt(`limits.${name}`)}
-                isSaid={form.limits[name] !== ""}
+                label={t[name]}
+                error={getError(`limits.${name}`)}
+                isOverridden={form.limits[name] !== ""}
                 onReset={() => setLimit("")}
               >
                 <Input
                   inputMode={name === "cost" ? "decimal" : "numeric"}
-                  placeholder={usual === undefined ? words.notSet : words.usual(shown)}
+                  placeholder={
+                    defaultValue === undefined ? t.notSet : formatLimitDefault(name, defaultValue)
+                  }
                   value={form.limits[name]}
                   onChange={(event) => setLimit(event.currentTarget.value)}
                 />
@@ -198,85 +218,92 @@ export function ToolSettings(props: SectionProps) {
   );
 }
 
-/** What the model is told of the chat, and who names it. */
-export function ConversationSettings({ form, choices, defaults, set, field, text }: SectionProps) {
-  const words = useWords(settingsWords);
+/** History length, time zone, message times and title model. */
+export function ConversationSection({
+  form,
+  choices,
+  defaults,
+  setField,
+  getFieldProps,
+  getTextProps,
+}: SettingsSectionProps) {
+  const t = useMessages(settingsMessages);
   const zonesId = useId();
-  const usualNamer = defaults?.title_model ?? words.titleModelUsual;
-  const namers = useMemo((): readonly Choice[] => {
-    const usual: Choice = {
+  const defaultTitleModel = defaults?.title_model ?? t.titleModelDefault;
+  const titleModelOptions = useMemo((): readonly ResponderOption[] => {
+    const defaultOption: ResponderOption = {
       id: "default",
       group: "default",
-      who: {},
-      name: usualNamer,
+      selection: {},
+      name: defaultTitleModel,
       description: "",
       model: undefined,
     };
-    const models = choices === undefined ? [] : choicesToPick(choices);
-    return [usual, ...models.filter(({ group }) => group === "chat")];
-  }, [choices, usualNamer]);
+    const options = choices === undefined ? [] : listResponderOptions(choices);
+    return [defaultOption, ...options.filter(({ group }) => group === "chat")];
+  }, [choices, defaultTitleModel]);
   return (
     <>
-      <SettingField label={words.turns} hint={words.turnsHint} {...field("turns")}>
+      <SettingField label={t.turns} hint={t.turnsHint} {...getFieldProps("turns")}>
         <Input
           inputMode="numeric"
-          placeholder={defaults === undefined ? "" : words.usual(String(defaults.turns))}
-          {...text("turns")}
+          placeholder={defaults === undefined ? "" : t.defaultValue(String(defaults.turns))}
+          {...getTextProps("turns")}
         />
       </SettingField>
-      <SettingField label={words.timeZone} hint={words.timeZoneHint} {...field("timeZone")}>
+      <SettingField label={t.timeZone} hint={t.timeZoneHint} {...getFieldProps("timeZone")}>
         <Input
           list={zonesId}
           autoComplete="off"
           spellCheck={false}
-          placeholder={defaults === undefined ? "" : words.usual(defaults.time_zone)}
-          {...text("timeZone")}
+          placeholder={defaults === undefined ? "" : t.defaultValue(defaults.time_zone)}
+          {...getTextProps("timeZone")}
         />
       </SettingField>
       <datalist id={zonesId}>
-        {timeZones().map((zone) => (
+        {listTimeZones().map((zone) => (
           <option key={zone} value={zone}>
             {zone}
           </option>
         ))}
       </datalist>
-      <SettingGroup label={words.timeOfDay} {...field("exactTime")}>
+      <SettingGroup label={t.messageTimes} {...getFieldProps("messageTimes")}>
         <Switch
-          label={words.exactTime}
-          checked={form.exactTime ?? defaults?.exact_time ?? false}
-          onChange={(exactTime) => set("exactTime", exactTime)}
+          label={t.includeMessageTimes}
+          checked={form.messageTimes ?? defaults?.message_times ?? false}
+          onChange={(messageTimes) => setField("messageTimes", messageTimes)}
         />
       </SettingGroup>
       <SettingField
-        label={words.titleModel}
-        hint={defaults?.titles === false ? words.titlesOff : undefined}
-        {...field("titleModel")}
+        label={t.titleModel}
+        hint={defaults?.titles === false ? t.titlesOff : undefined}
+        {...getFieldProps("titleModel")}
       >
         <ModelPicker
-          label={words.titleModel}
-          shown={form.titleModel === "" ? words.usual(usualNamer) : form.titleModel}
-          choices={namers}
-          chosen={form.titleModel === "" ? {} : { model: form.titleModel }}
+          label={t.titleModel}
+          buttonText={form.titleModel === "" ? t.defaultValue(defaultTitleModel) : form.titleModel}
+          options={titleModelOptions}
+          selected={form.titleModel === "" ? {} : { model: form.titleModel }}
           className="input chat-setting-picker"
-          onChoose={({ model = "" }) => set("titleModel", model)}
+          onSelect={({ model = "" }) => setField("titleModel", model)}
         />
       </SettingField>
     </>
   );
 }
 
-let zones: readonly string[] | undefined;
+let cachedTimeZones: readonly string[] | undefined;
 
-function timeZones(): readonly string[] {
-  zones ??= Intl.supportedValuesOf("timeZone");
-  return zones;
+function listTimeZones(): readonly string[] {
+  cachedTimeZones ??= Intl.supportedValuesOf("timeZone");
+  return cachedTimeZones;
 }
 
-function union(some: readonly string[], others: readonly string[]): string[] {
-  return [...new Set([...some, ...others])];
+function union(a: readonly string[], b: readonly string[]): string[] {
+  return [...new Set([...a, ...b])];
 }
 
-function toggled(names: readonly string[], name: string, on: boolean): string[] {
-  const others = names.filter((each) => each !== name);
-  return on ? [...others, name] : others;
+function toggleName(names: readonly string[], name: string, isOn: boolean): string[] {
+  const others = names.filter((other) => other !== name);
+  return isOn ? [...others, name] : others;
 }

@@ -1,32 +1,32 @@
 import type { ChatSettings } from "@deltawire/tasks/chats";
-import type { DraftState, Page } from "../state/page.ts";
+import type { DraftState, AppStore } from "../state/app-store.ts";
 
 /**
- * Makes a chat, sends its first message and goes there. Returns its id; undefined if there is no chat then: the gateway could not be reached
- * (`onUnreachable`, in place of a toast), or it refused the message, and an empty chat is not left behind. A message that got
- * lost between the two is the draft of the new chat.
+ * Creates a chat, sends its first message, opens the chat and returns its id. If the gateway cannot be reached, calls
+ * `onUnreachable` instead of showing a toast, and returns undefined. If the connection is lost once the chat exists,
+ * opens the chat with the message as its draft. If the gateway rejects the message, deletes the chat and returns undefined.
  */
 export async function startChat(
-  page: Page,
+  app: AppStore,
   settings: ChatSettings,
   { text, attachments, contexts, options }: Omit<DraftState, "key">,
   onUnreachable?: () => void,
 ): Promise<string | undefined> {
-  const chatId = await page.createChat(settings, onUnreachable);
+  const chatId = await app.createChat(settings, onUnreachable);
   if (chatId === undefined) return undefined;
-  const draft = page.draft(chatId);
+  const draft = app.getDraft(chatId);
   draft.change({ text, attachments, contexts, options });
   const { key } = draft.get();
-  const chat = page.openChat(chatId);
+  const chat = app.openChat(chatId);
   try {
     const isSent = await draft.whileSending(() => chat.send(draft.get(), null));
-    if (isSent || draft.unreached.get() === key) {
-      page.router.go({ is: "chat", chatId });
+    if (isSent || draft.unreachableKey.get() === key) {
+      app.router.navigate({ type: "chat", chatId });
       return chatId;
     }
     draft.clear();
-    // If that fails there is one empty chat more in the list.
-    await page.client.remove(chatId, { forever: true }).catch(() => undefined);
+    // If this fails, an empty chat remains in the list.
+    await app.client.remove(chatId, { forever: true }).catch(() => undefined);
     return undefined;
   } finally {
     chat.release();

@@ -1,13 +1,13 @@
 import type { ChatChoices, ChatSettings } from "@deltawire/tasks/chats";
-import type { IconName } from "../parts/icon.tsx";
-import { useWords } from "../words/use-words.ts";
-import { composerWords } from "./composer-words.ts";
+import type { IconName } from "../ui/icon.tsx";
+import { useMessages } from "../messages/use-messages.ts";
+import { composerMessages } from "./composer-messages.ts";
 
 type SuggestionName =
   | "weather"
   | "approval"
   | "subAgent"
-  | "picture"
+  | "image"
   | "markdown"
   | "compare"
   | "explain";
@@ -18,60 +18,70 @@ export interface Suggestion {
   readonly settings: ChatSettings;
 }
 
-/** Only what works with what this gateway has. */
-export function suggestionsFor({ agents, models, defaults }: ChatChoices): Suggestion[] {
-  const demo = agents.some(({ name }) => name === demoAgent) ? { agent: demoAgent } : undefined;
-  const painters = models.filter(({ type }) => type === "image-gen");
-  const painter = painters.find(({ name }) => name === defaults.model) ?? painters[0];
-  const chats = answersWords({ agents, models, defaults }) ? {} : firstThatChats(models);
+/** Returns the suggestions that work with the models and agents of this gateway. */
+export function listSuggestions({ agents, models, defaults }: ChatChoices): Suggestion[] {
+  const demoSettings = agents.some(({ name }) => name === demoAgent)
+    ? { agent: demoAgent }
+    : undefined;
+  const imageModels = models.filter(({ type }) => type === "image-gen");
+  const imageModel = imageModels.find(({ name }) => name === defaults.model) ?? imageModels[0];
+  const chatSettings = hasDefaultTextResponder({ agents, models, defaults })
+    ? {}
+    : selectFirstChatModel(models);
   return [
-    ...(demo === undefined
+    ...(demoSettings === undefined
       ? []
       : ([
-          { name: "weather", icon: "tool", settings: demo },
-          { name: "approval", icon: "hand", settings: demo },
-          { name: "subAgent", icon: "people", settings: demo },
+          { name: "weather", icon: "tool", settings: demoSettings },
+          { name: "approval", icon: "hand", settings: demoSettings },
+          { name: "subAgent", icon: "people", settings: demoSettings },
         ] as const)),
-    ...(chats === undefined || demo !== undefined
+    ...(chatSettings === undefined || demoSettings !== undefined
       ? []
       : ([
-          { name: "compare", icon: "list", settings: chats },
-          { name: "explain", icon: "think", settings: chats },
+          { name: "compare", icon: "list", settings: chatSettings },
+          { name: "explain", icon: "reasoning", settings: chatSettings },
         ] as const)),
-    ...(painter === undefined
+    ...(imageModel === undefined
       ? []
-      : ([{ name: "picture", icon: "image", settings: { model: painter.name } }] as const)),
-    ...(chats === undefined
+      : ([{ name: "image", icon: "image", settings: { model: imageModel.name } }] as const)),
+    ...(chatSettings === undefined
       ? []
-      : ([{ name: "markdown", icon: "quote", settings: chats }] as const)),
+      : ([{ name: "markdown", icon: "quote", settings: chatSettings }] as const)),
   ];
 }
 
-/** Nobody real answers: whoever has just started the gateway is told how to get there. */
-export function isOnlyDemo({ models }: Pick<ChatChoices, "models">): boolean {
+/** True if there are only demo models. The start page then explains how to configure real ones. */
+export function hasOnlyDemoModels({ models }: Pick<ChatChoices, "models">): boolean {
   return models.length > 0 && models.every(({ name }) => name.startsWith("demo/"));
 }
 
 const demoAgent = "demo-agent";
 
-type Choices = Pick<ChatChoices, "agents" | "models" | "defaults">;
+type SuggestionChoices = Pick<ChatChoices, "agents" | "models" | "defaults">;
 
-/** What a chat has that says nothing. */
-function answersWords({ agents, models, defaults: { agent, model } }: Choices): boolean {
+/** True if the gateway's default is an agent or a chat model, rather than, for example, an image model. */
+function hasDefaultTextResponder({
+  agents,
+  models,
+  defaults: { agent, model },
+}: SuggestionChoices): boolean {
   if (agent !== undefined) return true;
-  const usual = models.find(({ name }) => name === model);
+  const defaultModel = models.find(({ name }) => name === model);
   return (
-    model !== undefined && (usual?.type === "chat" || agents.some(({ name }) => name === model))
+    model !== undefined &&
+    (defaultModel?.type === "chat" || agents.some(({ name }) => name === model))
   );
 }
 
-function firstThatChats(models: Choices["models"]): ChatSettings | undefined {
+/** Returns settings that select the first chat model. Undefined if there is none. */
+function selectFirstChatModel(models: SuggestionChoices["models"]): ChatSettings | undefined {
   const model = models.find(({ type }) => type === "chat");
   return model === undefined ? undefined : { model: model.name };
 }
 
-/** That this is a demo, and how a real model comes in its place. */
+/** Explains that only the demo model is available, and how to configure a real one. */
 export function DemoHint({ className }: { className: string }) {
-  const words = useWords(composerWords);
-  return <p className={className}>{words.onlyDemo}</p>;
+  const t = useMessages(composerMessages);
+  return <p className={className}>{t.onlyDemo}</p>;
 }

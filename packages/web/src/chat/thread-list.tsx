@@ -1,98 +1,100 @@
+import { assertNever } from "@deltawire/tasks";
 import { memo, useEffect, useLayoutEffect, useRef, useState, type ReactNode } from "react";
 import {
-  chosenVersion,
+  getChosenVersion,
   type Chat,
   type ChatNode,
   type SeparatorNode,
 } from "@deltawire/tasks/chats";
 import { useCell } from "../hooks/use-cell.ts";
-import { usePage } from "../hooks/use-page.ts";
-import { partsOf } from "../parts-of.ts";
-import { Button, IconButton } from "../parts/button.tsx";
-import { Icon } from "../parts/icon.tsx";
+import { useAppStore } from "../hooks/use-app-store.ts";
+import { chunk } from "../chunk.ts";
+import { Button, IconButton } from "../ui/button.tsx";
+import { Icon } from "../ui/icon.tsx";
 import {
   createLazyMountScope,
   LazyMount,
   LazyMountContext,
   useLazyMountScope,
-} from "../parts/lazy-mount.tsx";
-import { unreachable } from "../unreachable.ts";
-import { useWords } from "../words/use-words.ts";
-import { AnswerFrame } from "./answer-frame.tsx";
-import { createFollower, type Follower } from "./follow.ts";
+} from "../ui/lazy-mount.tsx";
+import { useMessages } from "../messages/use-messages.ts";
+import { AnswerMessageView } from "./answer-message-view.tsx";
+import { createScrollFollower, type ScrollFollower } from "./scroll-follower.ts";
 import {
-  groupSize,
-  guessedHeight,
-  hasNode,
-  placedOn,
-  stretchSize,
-  type NodeProps,
-  type Placed,
-} from "./groups.ts";
-import { elementId, useThread, type Thread } from "./thread.ts";
-import { UserMessage } from "./user-message.tsx";
-import { chatWords } from "./words.ts";
+  nodesPerGroup,
+  estimateNodesHeight,
+  containsNode,
+  toThreadNodes,
+  nodesPerSection,
+  type ThreadNodeProps,
+  type ThreadNode,
+} from "./thread-nodes.ts";
+import { getNodeElementId, useThread, type Thread } from "./thread.ts";
+import { UserMessageView } from "./user-message-view.tsx";
+import { chatViewMessages } from "./messages.ts";
 
 interface ThreadListProps {
   thread: Thread;
   chat: Chat;
   path: readonly ChatNode[];
   isBranching: boolean;
-  /** The message that somebody wants to see: then it does not open at the end. */
-  comesFor: string | undefined;
+  /** The node to scroll to when the chat is opened. Undefined: the end. */
+  targetNodeId: string | undefined;
 }
 
-/** All that stands on the path; what is far from the view is not drawn. */
-export function ThreadList({ thread, chat, path, isBranching, comesFor }: ThreadListProps) {
-  const words = useWords(chatWords);
-  const [opensElsewhere] = useState(comesFor !== undefined);
-  const [follower] = useState(createFollower);
+/** The messages on the path. Only those near the viewport are mounted. */
+export function ThreadList({ thread, chat, path, isBranching, targetNodeId }: ThreadListProps) {
+  const t = useMessages(chatViewMessages);
+  const [opensAtTarget] = useState(targetNodeId !== undefined);
+  const [follower] = useState(createScrollFollower);
   const [scope] = useState(createLazyMountScope);
   const scroller = useRef<HTMLDivElement>(null);
   const content = useRef<HTMLDivElement>(null);
-  const shown = useCell(thread.shown);
-  const stretches = partsOf(placedOn(chat, path), stretchSize);
+  const scrollTarget = useCell(thread.scrollTarget);
+  const sections = chunk(toThreadNodes(chat, path), nodesPerSection);
 
-  useEffect(() => scope.open(), [scope]);
-  useFollowing(follower, thread, path, opensElsewhere);
+  useEffect(() => scope.markRendered(), [scope]);
+  useScrollFollowing(follower, thread, path, opensAtTarget);
   useLayoutEffect(() => {
     if (scroller.current === null || content.current === null) return undefined;
-    thread.setToEnd(() => follower.begin("end"));
+    thread.setScrollToEnd(() => follower.follow("end"));
     return follower.attach(scroller.current, content.current);
   }, [follower, thread]);
   useLayoutEffect(() => {
-    if (isBranching) follower.begin("end");
+    if (isBranching) follower.follow("end");
   }, [follower, isBranching]);
   useLayoutEffect(() => {
-    if (shown === undefined) return;
-    const element = document.getElementById(elementId(shown.nodeId));
+    if (scrollTarget === undefined) return;
+    const element = document.getElementById(getNodeElementId(scrollTarget.nodeId));
     if (element === null) return;
-    follower.hold(element);
-    if (shown.by === "focus") element.focus({ preventScroll: true });
-  }, [shown, follower]);
+    follower.holdAtTop(element);
+    if (scrollTarget.by === "focus") element.focus({ preventScroll: true });
+  }, [scrollTarget, follower]);
 
   return (
-    <div className="chat-middle">
+    <div className="chat-thread">
       <div
         ref={scroller}
         className="chat-scroller"
         role="log"
         aria-live="off"
-        aria-label={words.conversation}
-        // Keys scroll it.
+        aria-label={t.conversation}
+        // Focusable, so that it can be scrolled by keyboard.
         // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex
         tabIndex={0}
       >
         <div ref={content} className="chat-content">
           <LazyMountContext value={scope}>
-            {stretches.map(({ from, part }) => (
-              <Stretch
-                // Where a node is inserted those behind it move on: only their place stays.
-                key={from}
-                stretch={part}
-                wanted={shown?.nodeId}
-                marked={shown?.by === "mark" ? shown.nodeId : undefined}
-                isLast={from + stretchSize >= path.length}
+            {sections.map(({ start, items }) => (
+              <NodeSection
+                // Keyed by position, because an inserted node shifts all nodes after it to other sections.
+                key={start}
+                threadNodes={items}
+                targetNodeId={scrollTarget?.nodeId}
+                highlightedNodeId={
+                  scrollTarget?.by === "highlight" ? scrollTarget.nodeId : undefined
+                }
+                isLast={start + nodesPerSection >= path.length}
                 bookmarks={chat.bookmarks}
               />
             ))}
@@ -100,161 +102,169 @@ export function ThreadList({ thread, chat, path, isBranching, comesFor }: Thread
           {isBranching && (
             <p className="chat-branching">
               <Icon name="branch" />
-              <span>{words.branchingText}</span>
+              <span>{t.branchingText}</span>
               <Button small onClick={() => thread.branching.set(undefined)}>
-                {words.cancel}
+                {t.cancel}
               </Button>
             </p>
           )}
         </div>
       </div>
-      <JumpToEnd follower={follower} />
+      <ScrollToEndButton follower={follower} />
     </div>
   );
 }
 
-function useFollowing(
-  follower: Follower,
+function useScrollFollowing(
+  follower: ScrollFollower,
   thread: Thread,
   path: readonly ChatNode[],
-  opensElsewhere: boolean,
+  opensAtTarget: boolean,
 ): void {
-  const { preferences } = usePage();
-  const last = path.at(-1);
-  const answer = last?.kind === "answer" ? chosenVersion(last) : undefined;
-  const running = answer?.status === "running" ? answer.version_id : undefined;
-  const lastId = last?.node_id;
-  const isFirst = useRef(true);
+  const { preferences } = useAppStore();
+  const lastNode = path.at(-1);
+  const answer = lastNode?.kind === "answer" ? getChosenVersion(lastNode) : undefined;
+  const runningVersionId = answer?.status === "running" ? answer.version_id : undefined;
+  const lastNodeId = lastNode?.node_id;
+  const isFirstRun = useRef(true);
   useLayoutEffect(() => {
-    follower.setWritten(() =>
-      running === undefined || lastId === undefined
+    follower.setStreamingElement(() =>
+      runningVersionId === undefined || lastNodeId === undefined
         ? null
-        : document.getElementById(elementId(lastId)),
+        : document.getElementById(getNodeElementId(lastNodeId)),
     );
-  }, [follower, running, lastId]);
+  }, [follower, runningVersionId, lastNodeId]);
   useLayoutEffect(() => {
-    const opened = isFirst.current;
-    isFirst.current = false;
-    if (opened && opensElsewhere) return follower.letGo();
-    // What somebody asks in another window is not what is read in this one.
-    if (running !== undefined && (opened || thread.isAsking()))
-      follower.begin(preferences.get().follow);
+    const isOpening = isFirstRun.current;
+    isFirstRun.current = false;
+    if (isOpening && opensAtTarget) return follower.detach();
+    // Answers requested in another window do not scroll this one.
+    if (runningVersionId !== undefined && (isOpening || thread.isRequestingAnswer()))
+      follower.follow(preferences.get().follow);
     return undefined;
-  }, [follower, thread, running, opensElsewhere, preferences]);
+  }, [follower, thread, runningVersionId, opensAtTarget, preferences]);
 }
 
-function JumpToEnd({ follower }: { follower: Follower }) {
-  const words = useWords(chatWords);
-  const { isSeen, news } = useCell(follower.end);
-  if (isSeen) return null;
+function ScrollToEndButton({ follower }: { follower: ScrollFollower }) {
+  const t = useMessages(chatViewMessages);
+  const { isVisible, hasNewContent } = useCell(follower.endVisibility);
+  if (isVisible) return null;
   return (
     <Button
-      className="chat-to-end"
+      className="chat-scroll-to-end"
       icon="down"
       small
-      onClick={() => follower.begin("end")}
-      data-news={news || undefined}
+      onClick={() => follower.follow("end")}
+      data-new-content={hasNewContent || undefined}
     >
-      {words.jumpToEnd}
-      {news && <span className="chat-news">{words.newText}</span>}
+      {t.jumpToEnd}
+      {hasNewContent && <span className="chat-new-content">{t.newText}</span>}
     </Button>
   );
 }
 
-interface StretchProps {
-  stretch: readonly Placed[];
-  /** The node that somebody wants to see. */
-  wanted: string | undefined;
-  marked: string | undefined;
-  /** Nothing comes after it. */
+interface NodeSectionProps {
+  threadNodes: readonly ThreadNode[];
+  /** This node is mounted even if it is far from the viewport. */
+  targetNodeId: string | undefined;
+  highlightedNodeId: string | undefined;
   isLast: boolean;
   bookmarks: readonly string[];
 }
 
-/** Many nodes in groups, each of which is drawn when it is near. Far away all are one empty box. */
-function Stretch({ stretch, wanted, marked, isLast, bookmarks }: StretchProps) {
+/** Mounts the groups of nodes that are near the viewport. A distant section is a single empty box. */
+function NodeSection({
+  threadNodes,
+  targetNodeId,
+  highlightedNodeId,
+  isLast,
+  bookmarks,
+}: NodeSectionProps) {
   return (
-    <Nodes placed={stretch} isWanted={hasNode(stretch, wanted)} isLast={isLast}>
+    <LazyNodes
+      threadNodes={threadNodes}
+      forceMount={containsNode(threadNodes, targetNodeId)}
+      isLast={isLast}
+    >
       {() =>
-        partsOf(stretch, groupSize).map(({ from, part }) => (
-          <Nodes
-            key={from}
-            placed={part}
-            isWanted={hasNode(part, wanted)}
-            isLast={isLast && from + groupSize >= stretch.length}
+        chunk(threadNodes, nodesPerGroup).map(({ start, items }) => (
+          <LazyNodes
+            key={start}
+            threadNodes={items}
+            forceMount={containsNode(items, targetNodeId)}
+            isLast={isLast && start + nodesPerGroup >= threadNodes.length}
           >
             {() =>
-              part.map(({ node, above, below, branches, isOutdated }) => (
-                <NodeView
+              items.map(({ node, previousNode, nextNode, siblingIds, isOutdated }) => (
+                <ThreadNodeView
                   key={node.node_id}
                   node={node}
-                  above={above}
-                  below={below}
-                  branches={branches}
+                  previousNode={previousNode}
+                  nextNode={nextNode}
+                  siblingIds={siblingIds}
                   isOutdated={isOutdated}
-                  isMarked={node.node_id === marked}
+                  isHighlighted={node.node_id === highlightedNodeId}
                   isBookmarked={bookmarks.includes(node.node_id)}
                 />
               ))
             }
-          </Nodes>
+          </LazyNodes>
         ))
       }
-    </Nodes>
+    </LazyNodes>
   );
 }
 
-interface NodesProps {
-  placed: readonly Placed[];
-  isWanted: boolean;
+interface LazyNodesProps {
+  threadNodes: readonly ThreadNode[];
+  forceMount: boolean;
   isLast: boolean;
   children: () => ReactNode;
 }
 
-/** What is added at the end of a list that is open is drawn at once. */
-function Nodes({ placed, isWanted, isLast, children }: NodesProps) {
+/** Mounts nodes near the viewport. New nodes at the end of a rendered list are mounted immediately. */
+function LazyNodes({ threadNodes, forceMount, isLast, children }: LazyNodesProps) {
   const scope = useLazyMountScope();
   return (
     <LazyMount
-      name={`${placed.length} from ${placed[0]?.node.node_id}`}
+      cacheKey={`${threadNodes.length} from ${threadNodes[0]?.node.node_id}`}
       className="chat-lazy"
-      guess={() => guessedHeight(placed.map(({ node }) => node))}
-      isWanted={isWanted}
-      isDrawnAtOnce={isLast && scope.isOpen()}
+      estimateHeight={() => estimateNodesHeight(threadNodes.map(({ node }) => node))}
+      forceMount={forceMount}
+      initiallyMounted={isLast && scope.isRendered()}
     >
       {children}
     </LazyMount>
   );
 }
 
-/** Drawn again only when something of it is another. */
-const NodeView = memo(function NodeView({ node, ...rest }: NodeProps<ChatNode>) {
+const ThreadNodeView = memo(function ThreadNodeView({ node, ...rest }: ThreadNodeProps<ChatNode>) {
   switch (node.kind) {
     case "user":
-      return <UserMessage node={node} {...rest} />;
+      return <UserMessageView node={node} {...rest} />;
     case "answer":
-      return <AnswerFrame node={node} {...rest} />;
+      return <AnswerMessageView node={node} {...rest} />;
     case "separator":
-      return <SeparatorLine node={node} isMarked={rest.isMarked} />;
+      return <SeparatorView node={node} isHighlighted={rest.isHighlighted} />;
     default:
-      return unreachable(node);
+      return assertNever(node);
   }
 });
 
-function SeparatorLine({ node, isMarked }: { node: SeparatorNode; isMarked: boolean }) {
-  const words = useWords(chatWords);
+function SeparatorView({ node, isHighlighted }: { node: SeparatorNode; isHighlighted: boolean }) {
+  const t = useMessages(chatViewMessages);
   const { chat } = useThread();
   const remove = () => void chat.deleteNode(node.node_id, "keep");
   return (
     <div
-      id={elementId(node.node_id)}
+      id={getNodeElementId(node.node_id)}
       className="chat-separator"
-      data-marked={isMarked || undefined}
+      data-highlighted={isHighlighted || undefined}
       data-node={node.node_id}
       tabIndex={-1}
     >
-      <span>{words.separatorText}</span>
-      <IconButton icon="close" small label={words.deleteSeparator} onClick={remove} />
+      <span>{t.separatorText}</span>
+      <IconButton icon="close" small label={t.deleteSeparator} onClick={remove} />
     </div>
   );
 }

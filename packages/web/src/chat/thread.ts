@@ -1,156 +1,156 @@
 import { createContext, useContext } from "react";
 import { currentPath, type Chat, type ChatNode } from "@deltawire/tasks/chats";
-import { cell, type Cell, type WritableCell } from "../cell.ts";
-import type { OpenChat } from "../state/page.ts";
+import { createCell, type Cell, type WritableCell } from "../cell.ts";
+import type { OpenChat } from "../state/app-store.ts";
+import { getLoadedChat } from "../state/open-chat.ts";
 
-/** What the parts of one conversation have in common. */
+/** UI state and actions that the components of an open chat share. */
 export interface Thread {
   readonly chat: OpenChat;
-  /** Whether somebody asks for an answer here, or has just done so. */
-  isAsking(): boolean;
-  /** The node that is edited in place. */
-  readonly editing: Cell<string | undefined>;
+  /** True while an answer is being requested in this view, and shortly after. */
+  isRequestingAnswer(): boolean;
+  /** The node whose editor is open. */
+  readonly editingNodeId: Cell<string | undefined>;
   edit(nodeId: string): void;
   endEdit(): void;
-  /** True once after `edit`, for the editor that comes up: keys go there. */
-  hasJustOpened(nodeId: string): boolean;
-  /** The node that is answered again with another model. */
-  readonly retrying: WritableCell<string | undefined>;
+  /** Returns true only for the first call after `edit`: the editor then takes the focus. */
+  consumeJustOpened(nodeId: string): boolean;
+  /** The node for which the retry dialog is open. */
+  readonly retryDialogNodeId: WritableCell<string | undefined>;
   readonly branching: WritableCell<Branching | undefined>;
-  /** How often somebody has asked to look for words in it since nobody did; 0: nobody does. */
-  readonly finding: WritableCell<number>;
-  /** While it is shown: whoever goes to another branch no longer branches. */
-  watch(): () => void;
-  readonly shown: Cell<Shown | undefined>;
-  /** Goes to a node, on another branch too. Answers with whether it is there. */
-  readonly show: (nodeId: string, how?: ShowHow) => Promise<boolean>;
-  /** Goes to the end, and follows what is written there. */
-  toEnd(): void;
-  /** Whoever draws the list says how. */
-  setToEnd(toEnd: () => void): void;
+  /** How often the search has been requested since it was closed; 0 if it is closed. */
+  readonly findRequests: WritableCell<number>;
+  /** Ends branching when the user switches to another branch. Returns a function that unsubscribes from the chat. */
+  endBranchingOnSwitch(): () => void;
+  readonly scrollTarget: Cell<ScrollTarget | undefined>;
+  /** Scrolls to a node, switching branches if necessary. Resolves to false if it does not exist. */
+  readonly showNode: (nodeId: string, scroll?: ShowNodeOptions) => Promise<boolean>;
+  /** Scrolls to the end and keeps it in view while an answer streams. */
+  scrollToEnd(): void;
+  /** Sets the implementation of `scrollToEnd`. Called by the list when it mounts. */
+  setScrollToEnd(scrollToEnd: () => void): void;
 }
 
-interface ShowHow {
-  /** `mark`: it is to be seen which one was meant. `focus`: keys go on from there. `find`: what is found in it is marked. */
-  readonly by: "mark" | "focus" | "find";
+interface ShowNodeOptions {
+  /** `highlight` marks the node, `focus` focuses it. `find` does neither, as the match itself is highlighted. */
+  readonly by: "highlight" | "focus" | "find";
 }
 
-interface Shown extends ShowHow {
+interface ScrollTarget extends ShowNodeOptions {
   readonly nodeId: string;
 }
 
-/** The next message goes under a node that has something below it already, whatever others put there meanwhile. */
+/** The next message becomes a new branch below this node. */
 export interface Branching {
-  readonly under: string | null;
+  readonly parentId: string | null;
 }
 
-/** `edited`: what somebody was editing when the chat was left. */
-export function createThread(opened: OpenChat, edited?: string): Thread {
-  const editing = cell(edited);
-  let justOpened: string | undefined;
-  const shown = cell<Shown | undefined>(undefined);
-  const branching = cell<Branching | undefined>(undefined);
-  let toEnd = () => {};
-  let asking = 0;
-  const asks = async (answer: Promise<boolean>): Promise<boolean> => {
-    asking += 1;
-    // The answer may be drawn a little later than it is known that it is on its way.
-    const end = () => setTimeout(() => (asking -= 1), 500);
-    void answer.then(end, end);
-    return answer;
+/** `initialEditingNodeId`: the node whose editor is open from the start, for an unsaved edit. */
+export function createThread(openChat: OpenChat, initialEditingNodeId?: string): Thread {
+  const editingNodeId = createCell(initialEditingNodeId);
+  let justOpenedNodeId: string | undefined;
+  const scrollTarget = createCell<ScrollTarget | undefined>(undefined);
+  const branching = createCell<Branching | undefined>(undefined);
+  let scrollToEnd = () => {};
+  let pendingRequests = 0;
+  const trackRequest = async (request: Promise<boolean>): Promise<boolean> => {
+    pendingRequests += 1;
+    // The answer may be rendered a little after the request has succeeded.
+    const finish = () => setTimeout(() => (pendingRequests -= 1), 500);
+    void request.then(finish, finish);
+    return request;
   };
   const chat: OpenChat = {
-    ...opened,
-    async send(draft, parent) {
-      const isSent = await asks(opened.send(draft, parent));
-      if (isSent && branching.get()?.under === parent) branching.set(undefined);
+    ...openChat,
+    async send(draft, parentId) {
+      const isSent = await trackRequest(openChat.send(draft, parentId));
+      if (isSent && branching.get()?.parentId === parentId) branching.set(undefined);
       return isSent;
     },
-    rerun: (...choice) => asks(opened.rerun(...choice)),
-    continueAnswer: (nodeId) => asks(opened.continueAnswer(nodeId)),
-    editMessage: (...edit) => asks(opened.editMessage(...edit)),
-    async tell(...words) {
-      const isTold = await opened.tell(...words);
-      // It stands there until the model hears it.
-      if (isTold) toEnd();
-      return isTold;
+    rerun: (...args) => trackRequest(openChat.rerun(...args)),
+    continueAnswer: (nodeId) => trackRequest(openChat.continueAnswer(nodeId)),
+    editMessage: (...args) => trackRequest(openChat.editMessage(...args)),
+    async sendInput(...args) {
+      const isSent = await openChat.sendInput(...args);
+      // A pending input is shown at the end.
+      if (isSent) scrollToEnd();
+      return isSent;
     },
   };
-  const show: Thread["show"] = async (nodeId, { by } = { by: "mark" }) => {
-    const now = readyChat(chat);
-    if (now === undefined) return false;
-    const isIn = (path: readonly ChatNode[]) => path.some(({ node_id }) => node_id === nodeId);
-    if (!isIn(shownPath(now, branching.get()).path)) branching.set(undefined);
-    if (!isIn(currentPath(now)) && !(await chat.change({ type: "choose_branch", node_id: nodeId })))
+  const showNode: Thread["showNode"] = async (nodeId, { by } = { by: "highlight" }) => {
+    const current = getLoadedChat(chat);
+    if (current === undefined) return false;
+    const isOnPath = (path: readonly ChatNode[]) => path.some(({ node_id }) => node_id === nodeId);
+    if (!isOnPath(getVisiblePath(current, branching.get()).path)) branching.set(undefined);
+    if (
+      !isOnPath(currentPath(current)) &&
+      !(await chat.change({ type: "choose_branch", node_id: nodeId }))
+    )
       return false;
-    shown.set({ nodeId, by });
+    scrollTarget.set({ nodeId, by });
     return true;
   };
   return {
     chat,
-    isAsking: () => asking > 0,
-    editing,
+    isRequestingAnswer: () => pendingRequests > 0,
+    editingNodeId,
     edit(nodeId) {
-      justOpened = nodeId;
-      editing.set(nodeId);
-      // One that is far away is not drawn: its editor would take the focus when somebody comes by.
-      if (document.getElementById(elementId(nodeId)) === null) void show(nodeId);
+      justOpenedNodeId = nodeId;
+      editingNodeId.set(nodeId);
+      // A distant node is not mounted. Without this, its editor would take the focus when it is scrolled into view.
+      if (document.getElementById(getNodeElementId(nodeId)) === null) void showNode(nodeId);
     },
-    endEdit: () => editing.set(undefined),
-    hasJustOpened(nodeId) {
-      const isIt = justOpened === nodeId;
-      if (isIt) justOpened = undefined;
-      return isIt;
+    endEdit: () => editingNodeId.set(undefined),
+    consumeJustOpened(nodeId) {
+      const isMatch = justOpenedNodeId === nodeId;
+      if (isMatch) justOpenedNodeId = undefined;
+      return isMatch;
     },
-    retrying: cell<string | undefined>(undefined),
+    retryDialogNodeId: createCell<string | undefined>(undefined),
     branching,
-    finding: cell(0),
-    watch: () =>
+    findRequests: createCell(0),
+    endBranchingOnSwitch: () =>
       chat.state.subscribe(() => {
-        const now = readyChat(chat);
-        if (now !== undefined && !shownPath(now, branching.get()).isBranching)
+        const current = getLoadedChat(chat);
+        if (current !== undefined && !getVisiblePath(current, branching.get()).isBranching)
           branching.set(undefined);
       }),
-    shown,
-    show,
-    toEnd: () => toEnd(),
-    setToEnd(how) {
-      toEnd = how;
+    scrollTarget,
+    showNode,
+    scrollToEnd: () => scrollToEnd(),
+    setScrollToEnd(scroll) {
+      scrollToEnd = scroll;
     },
   };
 }
 
-export function readyChat(chat: OpenChat): Chat | undefined {
-  const state = chat.state.get();
-  return state.is === "ready" ? state.chat : undefined;
-}
-
-/** What is drawn, and what the next message goes under. */
-export interface ShownPath {
+/** The displayed messages. */
+export interface VisiblePath {
   readonly path: readonly ChatNode[];
-  readonly parent: string | null;
+  /** The parent of the next message. Null at the root. */
+  readonly parentId: string | null;
   readonly isBranching: boolean;
 }
 
-export function shownPath(chat: Chat, branching: Branching | undefined): ShownPath {
+export function getVisiblePath(chat: Chat, branching: Branching | undefined): VisiblePath {
   const path = currentPath(chat);
-  const whole = { path, parent: path.at(-1)?.node_id ?? null, isBranching: false };
-  if (branching === undefined) return whole;
-  const { under } = branching;
-  const end = under === null ? 0 : path.findIndex(({ node_id }) => node_id === under) + 1;
-  if (under !== null && end === 0) return whole;
-  return { path: path.slice(0, end), parent: under, isBranching: true };
+  const fullPath = { path, parentId: path.at(-1)?.node_id ?? null, isBranching: false };
+  if (branching === undefined) return fullPath;
+  const { parentId } = branching;
+  const end = parentId === null ? 0 : path.findIndex(({ node_id }) => node_id === parentId) + 1;
+  if (parentId !== null && end === 0) return fullPath;
+  return { path: path.slice(0, end), parentId, isBranching: true };
 }
 
 export const ThreadContext = createContext<Thread | undefined>(undefined);
 
 export function useThread(): Thread {
   const thread = useContext(ThreadContext);
-  if (thread === undefined) throw new Error("there is no conversation around this component");
+  if (thread === undefined) throw new Error("useThread must be used within a ThreadContext");
   return thread;
 }
 
-/** The id of a node's element. */
-export function elementId(nodeId: string): string {
+/** Returns the id of a node's element. */
+export function getNodeElementId(nodeId: string): string {
   return `node-${nodeId}`;
 }

@@ -1,71 +1,80 @@
-import { chosenVersion, isRunning, type ChatNode } from "@deltawire/tasks/chats";
-import { useCommands, usePage } from "../hooks/use-page.ts";
-import { focusComposer } from "../parts/focus.ts";
-import { useWords } from "../words/use-words.ts";
-import { editKeys, retryKeys, stopKeys } from "./composer-keys.ts";
-import { answerToCopy, copyText } from "./copy-text.ts";
-import { offeredVersions, switchOf, versionEdits } from "./message-footer.tsx";
-import { readyChat, type Thread } from "./thread.ts";
-import { chatWords } from "./words.ts";
+import { getChosenVersion, isRunning, type ChatNode } from "@deltawire/tasks/chats";
+import { useCommands, useAppStore } from "../hooks/use-app-store.ts";
+import { focusComposer } from "../ui/focus.ts";
+import { useMessages } from "../messages/use-messages.ts";
+import { editShortcut, retryShortcut, stopShortcut } from "./composer-keys.ts";
+import { getAnswerClipboardText, copyToClipboard } from "./copy-to-clipboard.ts";
+import {
+  getSelectableVersionIds,
+  toSwitcherPosition,
+  createVersionEdits,
+} from "./message-footer.tsx";
+import { getLoadedChat } from "../state/open-chat.ts";
+import type { Thread } from "./thread.ts";
+import { chatViewMessages } from "./messages.ts";
 
-/** What keys do with the message that has the focus, else with the last one that they fit. */
+/** Registers the commands for messages. They apply to the focused message, or to the last suitable one if none is focused. */
 export function useChatCommands(thread: Thread, path: readonly ChatNode[]): void {
-  const page = usePage();
-  const words = useWords(chatWords);
+  const app = useAppStore();
+  const t = useMessages(chatViewMessages);
   const { chat } = thread;
-  const { group } = words;
+  const { group } = t;
 
-  const meant = (fits: (node: ChatNode) => boolean) => meantNode(path, focusedNode(), fits);
+  const findTarget = (isSuitable: (node: ChatNode) => boolean) =>
+    findTargetNode(path, getFocusedNodeId(), isSuitable);
   const move = (step: 1 | -1) => {
-    const next = neighbour(path, focusedNode(), step);
-    if (next !== undefined) void thread.show(next.node_id, { by: "focus" });
+    const next = findAdjacentNode(path, getFocusedNodeId(), step);
+    if (next !== undefined) void thread.showNode(next.node_id, { by: "focus" });
   };
   const copy = () => {
-    const node = meant((one) => one.kind !== "separator");
+    const node = findTarget(({ kind }) => kind !== "separator");
     if (node === undefined || node.kind === "separator") return;
-    const text = node.kind === "user" ? chosenVersion(node).text : answerToCopy(page, node);
-    void copyText(text, page.toasts, words);
+    const text =
+      node.kind === "user" ? getChosenVersion(node).text : getAnswerClipboardText(app, node);
+    void copyToClipboard(text, app.toasts, t);
   };
   const edit = () => {
-    const node = meant((one) => one.kind === "user");
+    const node = findTarget(({ kind }) => kind === "user");
     if (node !== undefined && node.kind !== "separator" && !isRunning(node))
       thread.edit(node.node_id);
   };
   const retry = () => {
-    const node = meant((one) => one.kind === "answer");
+    const node = findTarget(({ kind }) => kind === "answer");
     if (node !== undefined && node.kind !== "separator" && !isRunning(node))
       void chat.rerun(node.node_id);
   };
   const stop = () => {
-    const node = meant(isRunning);
+    const node = findTarget(isRunning);
     if (node !== undefined && isRunning(node)) void chat.stop(node.node_id).then(focusComposer);
   };
-  const switchVersion = (to: "previous" | "next") => {
-    const node = meant((one) => one.kind !== "separator" && one.versions.length > 1);
-    const now = readyChat(chat);
-    if (node === undefined || node.kind === "separator" || now === undefined) return;
-    const id = switchOf(offeredVersions(node), node.version)?.[to];
-    if (id !== undefined) void chat.change(...versionEdits(now, node, id));
+  const switchVersion = (direction: "previous" | "next") => {
+    const node = findTarget(
+      (candidate) => candidate.kind !== "separator" && candidate.versions.length > 1,
+    );
+    const current = getLoadedChat(chat);
+    if (node === undefined || node.kind === "separator" || current === undefined) return;
+    const id = toSwitcherPosition(getSelectableVersionIds(node), node.version)?.[direction];
+    if (id !== undefined) void chat.change(...createVersionEdits(current, node, id));
   };
-  const switchBranch = async (to: "previous" | "next") => {
-    const now = readyChat(chat);
-    if (now === undefined) return;
-    const around = ({ parent }: ChatNode) =>
-      parent === null ? now.roots : (now.nodes[parent]?.children ?? []);
-    const node = meant((one) => around(one).length > 1);
-    const id = node && switchOf(around(node), node.node_id)?.[to];
-    // The focus goes along, so that the key can be pressed again.
-    if (id !== undefined) await thread.show(id, { by: "focus" });
+  const switchBranch = async (direction: "previous" | "next") => {
+    const current = getLoadedChat(chat);
+    if (current === undefined) return;
+    const getSiblingIds = ({ parent }: ChatNode) =>
+      parent === null ? current.roots : (current.nodes[parent]?.children ?? []);
+    const node = findTarget((candidate) => getSiblingIds(candidate).length > 1);
+    const id = node && toSwitcherPosition(getSiblingIds(node), node.node_id)?.[direction];
+    // Moves the focus along, so that the shortcut can be repeated.
+    if (id !== undefined) await thread.showNode(id, { by: "focus" });
   };
-  const toTree = () => page.router.go({ is: "tree", chatId: chat.chatId });
+  const openTree = () => app.router.navigate({ type: "tree", chatId: chat.chatId });
 
   useCommands([
-    { id: "chat.next", title: words.nextMessage, group, keys: "j", run: () => move(1) },
-    { id: "chat.previous", title: words.previousMessage, group, keys: "k", run: () => move(-1) },
-    // The same while somebody writes.
+    { id: "chat.next", title: t.nextMessage, group, keys: "j", run: () => move(1) },
+    { id: "chat.previous", title: t.previousMessage, group, keys: "k", run: () => move(-1) },
+    // The same commands with keys that work in a text field.
     {
       id: "chat.next.typing",
-      title: words.nextMessage,
+      title: t.nextMessage,
       group,
       keys: "alt+arrowdown",
       hidden: true,
@@ -73,77 +82,77 @@ export function useChatCommands(thread: Thread, path: readonly ChatNode[]): void
     },
     {
       id: "chat.previous.typing",
-      title: words.previousMessage,
+      title: t.previousMessage,
       group,
       keys: "alt+arrowup",
       hidden: true,
       run: () => move(-1),
     },
-    { id: "chat.end", title: words.jumpToEnd, group, keys: "end", run: () => thread.toEnd() },
-    { id: "chat.edit", title: words.editIt, group, keys: editKeys, run: edit },
-    { id: "chat.copy", title: words.copyIt, group, keys: "c", run: copy },
-    { id: "chat.retry", title: words.retryIt, group, keys: retryKeys, run: retry },
-    { id: "chat.stop", title: words.stopIt, group, keys: stopKeys, run: stop },
+    { id: "chat.end", title: t.jumpToEnd, group, keys: "end", run: () => thread.scrollToEnd() },
+    { id: "chat.edit", title: t.editMessage, group, keys: editShortcut, run: edit },
+    { id: "chat.copy", title: t.copyMessage, group, keys: "c", run: copy },
+    { id: "chat.retry", title: t.retryAnswer, group, keys: retryShortcut, run: retry },
+    { id: "chat.stop", title: t.stopAnswer, group, keys: stopShortcut, run: stop },
     {
       id: "chat.version.previous",
-      title: words.previousVersion,
+      title: t.previousVersion,
       group,
       keys: "[",
       run: () => switchVersion("previous"),
     },
     {
       id: "chat.version.next",
-      title: words.nextVersion,
+      title: t.nextVersion,
       group,
       keys: "]",
       run: () => switchVersion("next"),
     },
     {
       id: "chat.branch.previous",
-      title: words.previousBranch,
+      title: t.previousBranch,
       group,
       keys: "{",
       run: () => void switchBranch("previous"),
     },
     {
       id: "chat.branch.next",
-      title: words.nextBranch,
+      title: t.nextBranch,
       group,
       keys: "}",
       run: () => void switchBranch("next"),
     },
     {
       id: "chat.find",
-      title: words.find,
+      title: t.find,
       group,
       keys: "mod+f",
-      run: () => thread.finding.update((asked) => asked + 1),
+      run: () => thread.findRequests.update((count) => count + 1),
     },
-    { id: "chat.tree", title: words.tree, group, keys: "t", run: toTree },
+    { id: "chat.tree", title: t.tree, group, keys: "t", run: openTree },
   ]);
 }
 
-function focusedNode(): string | undefined {
-  const place = document.activeElement?.closest("[data-node]");
-  return place?.getAttribute("data-node") ?? undefined;
+function getFocusedNodeId(): string | undefined {
+  const element = document.activeElement?.closest("[data-node]");
+  return element?.getAttribute("data-node") ?? undefined;
 }
 
-/** The node that has the focus; where none has it, the last one that the command fits. */
-export function meantNode(
+/** Returns the focused node. If none is focused, returns the last suitable one. */
+export function findTargetNode(
   path: readonly ChatNode[],
-  focused: string | undefined,
-  fits: (node: ChatNode) => boolean,
+  focusedId: string | undefined,
+  isSuitable: (node: ChatNode) => boolean,
 ): ChatNode | undefined {
-  return path.find(({ node_id }) => node_id === focused) ?? path.findLast(fits);
+  return path.find(({ node_id }) => node_id === focusedId) ?? path.findLast(isSuitable);
 }
 
-/** The next one in a direction; from nowhere the last, as that is what is in view. */
-export function neighbour(
+/** Returns the next node in a direction. If none is focused, returns the last one, which is usually visible. */
+export function findAdjacentNode(
   path: readonly ChatNode[],
-  focused: string | undefined,
+  focusedId: string | undefined,
   step: 1 | -1,
 ): ChatNode | undefined {
-  const at = path.findIndex(({ node_id }) => node_id === focused);
-  if (at === -1) return path.at(-1);
-  return path[at + step];
+  const index = path.findIndex(({ node_id }) => node_id === focusedId);
+  if (index === -1) return path.at(-1);
+  return path[index + step];
 }

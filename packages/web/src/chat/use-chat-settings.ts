@@ -1,47 +1,53 @@
 import type { ChatSettings } from "@deltawire/tasks/chats";
-import { useCell, usePicked } from "../hooks/use-cell.ts";
-import { usePage } from "../hooks/use-page.ts";
+import { useCell, useCellSelector } from "../hooks/use-cell.ts";
+import { useAppStore } from "../hooks/use-app-store.ts";
 import type { Cell } from "../cell.ts";
-import type { OpenChat, OpenChatState } from "../state/page.ts";
+import type { OpenChat, OpenChatState } from "../state/app-store.ts";
 import type { SettingsPatch } from "./settings-form.ts";
-import { whoAnswersNow } from "./who-answers.tsx";
+import { findRunningResponder } from "./responder.tsx";
 
-export interface ShownSettings {
+export interface EditableSettings {
   readonly settings: ChatSettings;
   readonly change: (patch: SettingsPatch) => void;
 }
 
-const none: ChatSettings = {};
-const notThere: Cell<OpenChatState> = { get: () => loading, subscribe: () => () => undefined };
-const loading: OpenChatState = { is: "loading" };
+const emptySettings: ChatSettings = {};
+const loadingCell: Cell<OpenChatState> = {
+  get: () => loadingState,
+  subscribe: () => () => undefined,
+};
+const loadingState: OpenChatState = { status: "loading" };
 
-/** Those of a chat, or of the one that is made with the first message. */
-export function useChatSettings(chat: OpenChat | undefined): ShownSettings {
-  const ofNew = usePage().newChatSettings;
-  const forNew = useCell(ofNew);
-  const ofChat = usePicked(chat?.state ?? notThere, (state) =>
-    state.is === "ready" ? state.chat.settings : none,
+/** Returns the settings of a chat or, without a chat, those for the next new one. */
+export function useChatSettings(chat: OpenChat | undefined): EditableSettings {
+  const newChatCell = useAppStore().newChatSettings;
+  const newChatSettings = useCell(newChatCell);
+  const chatSettings = useCellSelector(chat?.state ?? loadingCell, (state) =>
+    state.status === "ready" ? state.chat.settings : emptySettings,
   );
-  if (chat === undefined) return { settings: forNew, change: (patch) => ofNew.change(patch) };
+  if (chat === undefined)
+    return { settings: newChatSettings, change: (patch) => newChatCell.change(patch) };
   return {
-    settings: ofChat,
+    settings: chatSettings,
     change: (patch) => void chat.change({ type: "settings", patch }),
   };
 }
 
-export function useIsDeleted(chat: OpenChat | undefined): boolean {
-  return usePicked(
-    chat?.state ?? notThere,
-    (state) => state.is === "ready" && state.deletedAt !== undefined,
+export function useIsChatDeleted(chat: OpenChat | undefined): boolean {
+  return useCellSelector(
+    chat?.state ?? loadingCell,
+    (state) => state.status === "ready" && state.deletedAt !== undefined,
   );
 }
 
-/** The name of whoever writes the answer of a task of the chat. */
-export function useWhoAnswersNow(
+/** Returns the name of the model or agent of a running task. */
+export function useRunningResponder(
   chat: OpenChat | undefined,
   taskId: string | undefined,
 ): string | undefined {
-  return usePicked(chat?.state ?? notThere, (state) =>
-    state.is === "ready" && taskId !== undefined ? whoAnswersNow(state.chat, taskId) : undefined,
+  return useCellSelector(chat?.state ?? loadingCell, (state) =>
+    state.status === "ready" && taskId !== undefined
+      ? findRunningResponder(state.chat, taskId)
+      : undefined,
   );
 }

@@ -1,88 +1,86 @@
 import { isRunning, type AnswerNode, type ChatNode, type UserNode } from "@deltawire/tasks/chats";
-import { findComposer } from "../parts/focus.ts";
-import type { MenuItem } from "../parts/menu.tsx";
-import { useWords } from "../words/use-words.ts";
-import { editKeys, retryKeys } from "./composer-keys.ts";
-import { offeredVersions } from "./message-footer.tsx";
+import { findComposer } from "../ui/focus.ts";
+import type { MenuItem } from "../ui/menu.tsx";
+import { useMessages } from "../messages/use-messages.ts";
+import { editShortcut, retryShortcut } from "./composer-keys.ts";
+import { getSelectableVersionIds } from "./message-footer.tsx";
 import { useThread, type Thread } from "./thread.ts";
-import { chatWords, type ChatWords } from "./words.ts";
+import { chatViewMessages, type ChatViewMessages } from "./messages.ts";
 
 interface NodeMenuOptions {
   node: UserNode | AnswerNode;
-  below: ChatNode | undefined;
+  nextNode: ChatNode | undefined;
   isBookmarked: boolean;
-  /** Undefined: it has no words. */
+  /** Undefined if there is no text to copy. */
   copy: (() => void) | undefined;
   edit: () => void;
-  /** Those of an answer that stand first. */
-  first?: readonly MenuItem[];
+  /** Placed at the top of the menu. */
+  leadingItems?: readonly MenuItem[];
 }
 
-/** All that can be done with a node; on a small screen this is the only place where it is. */
+/** Returns menu items for all actions on a node. Small screens offer them only in this menu. */
 export function useNodeMenu(options: NodeMenuOptions): readonly MenuItem[] {
-  const words = useWords(chatWords);
+  const t = useMessages(chatViewMessages);
   const thread = useThread();
-  return nodeMenu(options, thread, words);
+  return buildNodeMenu(options, thread, t);
 }
 
-function nodeMenu(
-  { node, below, isBookmarked, copy, edit, first = [] }: NodeMenuOptions,
+function buildNodeMenu(
+  { node, nextNode, isBookmarked, copy, edit, leadingItems = [] }: NodeMenuOptions,
   thread: Thread,
-  words: ChatWords,
+  t: ChatViewMessages,
 ): MenuItem[] {
   const { chat } = thread;
   const { node_id, pinned, hidden } = node;
   const isBusy = isRunning(node);
   const isAnswer = node.kind === "answer";
-  const hasAnswer = below?.kind === "answer";
-  const mark = (type: "pin" | "hide" | "bookmark", value: boolean) =>
+  const hasAnswer = nextNode?.kind === "answer";
+  const setFlag = (type: "pin" | "hide" | "bookmark", value: boolean) =>
     void chat.change({ type, node_id, value });
   return [
-    ...first,
-    ...(copy === undefined
-      ? []
-      : [{ label: words.copy, icon: "copy", keys: "c", run: copy } as const]),
+    ...leadingItems,
+    ...(copy === undefined ? [] : [{ label: t.copy, icon: "copy", keys: "c", run: copy } as const]),
     {
-      label: isAnswer ? words.editAnswer : words.edit,
+      label: isAnswer ? t.editAnswer : t.edit,
       icon: "edit",
-      keys: editKeys,
+      keys: editShortcut,
       disabled: isBusy,
       run: edit,
     },
     {
-      label: words.retry,
+      label: t.retry,
       icon: "redo",
-      keys: retryKeys,
+      keys: retryShortcut,
       disabled: isBusy,
       run: () => void chat.rerun(node_id),
     },
     {
-      label: words.retryWith,
+      label: t.retryWith,
       icon: "redo",
       disabled: isBusy,
-      run: () => thread.retrying.set(node_id),
+      run: () => thread.retryDialogNodeId.set(node_id),
     },
-    "line",
-    { label: words.pin, checked: pinned, run: () => mark("pin", !pinned) },
-    { label: words.hide, checked: hidden, run: () => mark("hide", !hidden) },
-    { label: words.bookmark, checked: isBookmarked, run: () => mark("bookmark", !isBookmarked) },
-    "line",
-    ...branching(node, thread, words, isBusy),
+    "separator",
+    { label: t.pin, checked: pinned, run: () => setFlag("pin", !pinned) },
+    { label: t.hide, checked: hidden, run: () => setFlag("hide", !hidden) },
+    { label: t.bookmark, checked: isBookmarked, run: () => setFlag("bookmark", !isBookmarked) },
+    "separator",
+    ...buildBranchItems(node, thread, t, isBusy),
     ...(hasAnswer
       ? []
       : [
           {
-            label: words.separator,
+            label: t.separator,
             icon: "separator",
             disabled: isBusy,
             run: () => void chat.change({ type: "add_separator", after: node_id }),
           } as const,
         ]),
-    "line",
-    ...(offeredVersions(node).length > 1
+    "separator",
+    ...(getSelectableVersionIds(node).length > 1
       ? [
           {
-            label: words.deleteVersion,
+            label: t.deleteVersion,
             icon: "trash",
             danger: true,
             disabled: isBusy,
@@ -90,11 +88,11 @@ function nodeMenu(
           } as const,
         ]
       : []),
-    ...(hasAnswer || below === undefined
+    ...(hasAnswer || nextNode === undefined
       ? []
       : [
           {
-            label: words.deleteOnly,
+            label: t.deleteOnly,
             icon: "trash",
             danger: true,
             disabled: isBusy,
@@ -102,7 +100,7 @@ function nodeMenu(
           } as const,
         ]),
     {
-      label: words.deleteAll,
+      label: t.deleteAll,
       icon: "trash",
       danger: true,
       disabled: isBusy,
@@ -111,23 +109,23 @@ function nodeMenu(
   ];
 }
 
-/** An answer is gone on from otherwise; beside a message stands another one. */
-function branching(
+/** A branch starts below an answer, but above a user message, so that the next message becomes its sibling. */
+function buildBranchItems(
   { kind, node_id, parent }: UserNode | AnswerNode,
   thread: Thread,
-  words: ChatWords,
+  t: ChatViewMessages,
   disabled: boolean,
 ): MenuItem[] {
-  const begin = (under: string | null) => {
-    thread.branching.set({ under });
+  const startBranch = (parentId: string | null) => {
+    thread.branching.set({ parentId });
     findComposer()?.focus();
   };
   if (kind === "answer")
-    return [{ label: words.branchHere, icon: "branch", disabled, run: () => begin(node_id) }];
+    return [{ label: t.branchHere, icon: "branch", disabled, run: () => startBranch(node_id) }];
   return [
-    { label: words.branchInstead, icon: "branch", run: () => begin(parent) },
+    { label: t.branchBefore, icon: "branch", run: () => startBranch(parent) },
     {
-      label: words.extract,
+      label: t.extract,
       icon: "upload",
       run: () => void thread.chat.extract(node_id),
     },

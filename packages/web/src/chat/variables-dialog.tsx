@@ -1,68 +1,68 @@
 import { useEffect, useState } from "react";
 import type { ChatVariable } from "@deltawire/tasks/chats";
 import { LongText } from "../blocks/long-text.tsx";
-import { usePage } from "../hooks/use-page.ts";
-import { Button } from "../parts/button.tsx";
-import { Dialog } from "../parts/dialog.tsx";
-import { useFormat } from "../words/format.ts";
-import { useWords } from "../words/use-words.ts";
-import { chatWords } from "./words.ts";
+import { useAppStore } from "../hooks/use-app-store.ts";
+import { Button } from "../ui/button.tsx";
+import { Dialog } from "../ui/dialog.tsx";
+import { useFormatter } from "../messages/format.ts";
+import { useMessages } from "../messages/use-messages.ts";
+import { chatViewMessages } from "./messages.ts";
 
-type Loaded =
-  | { readonly is: "loading" }
-  | { readonly is: "failed"; readonly why: string }
-  | { readonly is: "ready"; readonly variables: readonly ChatVariable[] };
+type LoadState =
+  | { readonly status: "loading" }
+  | { readonly status: "failed"; readonly message: string }
+  | { readonly status: "ready"; readonly variables: readonly ChatVariable[] };
 
-/** The long values that tools of a chat have left, for people to look at. */
+/** Lists the variables of a chat: long arguments and results of tool calls. */
 export function VariablesDialog({ chatId, onClose }: { chatId: string; onClose: () => void }) {
-  const words = useWords(chatWords);
+  const t = useMessages(chatViewMessages);
   const [attempt, setAttempt] = useState(1);
   return (
-    <Dialog title={words.variablesTitle} wide onClose={onClose}>
-      <LoadedVariables
+    <Dialog title={t.variablesTitle} wide onClose={onClose}>
+      <VariablesLoader
         key={attempt}
         chatId={chatId}
-        onRetry={() => setAttempt((before) => before + 1)}
+        onRetry={() => setAttempt((number) => number + 1)}
       />
     </Dialog>
   );
 }
 
-function LoadedVariables({ chatId, onRetry }: { chatId: string; onRetry: () => void }) {
-  const page = usePage();
-  const words = useWords(chatWords);
-  const [loaded, setLoaded] = useState<Loaded>({ is: "loading" });
+function VariablesLoader({ chatId, onRetry }: { chatId: string; onRetry: () => void }) {
+  const app = useAppStore();
+  const t = useMessages(chatViewMessages);
+  const [loadState, setLoadState] = useState<LoadState>({ status: "loading" });
   useEffect(() => {
     let isCurrent = true;
-    const show = (next: Loaded) => {
-      if (isCurrent) setLoaded(next);
+    const show = (next: LoadState) => {
+      if (isCurrent) setLoadState(next);
     };
-    page.client.variables(chatId).then(
-      ({ data }) => show({ is: "ready", variables: data }),
+    app.client.variables(chatId).then(
+      ({ data }) => show({ status: "ready", variables: data }),
       (error: unknown) =>
-        show({ is: "failed", why: error instanceof Error ? error.message : String(error) }),
+        show({ status: "failed", message: error instanceof Error ? error.message : String(error) }),
     );
     return () => {
       isCurrent = false;
     };
-  }, [page, chatId]);
+  }, [app, chatId]);
   return (
     <div className="chat-variables">
-      {loaded.is === "loading" && <p role="status">{words.variablesLoading}</p>}
-      {loaded.is === "failed" && (
+      {loadState.status === "loading" && <p role="status">{t.variablesLoading}</p>}
+      {loadState.status === "failed" && (
         <>
           <p className="field-error" role="alert">
-            {words.variablesFailed(loaded.why)}
+            {t.variablesFailed(loadState.message)}
           </p>
-          <Button onClick={onRetry}>{words.tryAgain}</Button>
+          <Button onClick={onRetry}>{t.tryAgain}</Button>
         </>
       )}
-      {loaded.is === "ready" && (
+      {loadState.status === "ready" && (
         <>
           <p className="field-hint">
-            {loaded.variables.length === 0 ? words.noVariables : words.variablesHint}
+            {loadState.variables.length === 0 ? t.noVariables : t.variablesHint}
           </p>
-          <VariableList variables={loaded.variables} />
+          <VariableList variables={loadState.variables} />
         </>
       )}
     </div>
@@ -74,28 +74,28 @@ function VariableList({ variables }: { variables: readonly ChatVariable[] }) {
   return (
     <ul>
       {variables.map((variable) => (
-        <Variable key={variable.name} {...variable} />
+        <VariableItem key={variable.name} {...variable} />
       ))}
     </ul>
   );
 }
 
-function Variable({ name, tool, of: part, length, url, created_at }: ChatVariable) {
-  const page = usePage();
-  const words = useWords(chatWords);
-  const format = useFormat();
+function VariableItem({ name, tool, of: part, length, url, created_at }: ChatVariable) {
+  const app = useAppStore();
+  const t = useMessages(chatViewMessages);
+  const format = useFormatter();
   const [content, setContent] = useState<string>();
   const [isShown, setShown] = useState(false);
-  const [isReading, setReading] = useState(false);
+  const [isLoading, setLoading] = useState(false);
   const toggle = async () => {
     if (isShown || content !== undefined) return setShown(!isShown);
-    setReading(true);
-    const text = await page.attempt(async () => {
-      const reply = await page.ask(url);
-      if (!reply.ok) throw new Error(words.variablesFailed(`HTTP ${reply.status}`));
+    setLoading(true);
+    const text = await app.attempt(async () => {
+      const reply = await app.request(url);
+      if (!reply.ok) throw new Error(t.variablesFailed(`HTTP ${reply.status}`));
       return reply.text();
     });
-    setReading(false);
+    setLoading(false);
     if (text === undefined) return;
     setContent(text);
     setShown(true);
@@ -104,17 +104,17 @@ function Variable({ name, tool, of: part, length, url, created_at }: ChatVariabl
     <li>
       <div className="chat-variable">
         <code>{`{{var:${name}}}`}</code>
-        <span dir="auto">{words.variableFrom(tool, argumentOf(part))}</span>
-        <span>{words.characters(format.tokens(length))}</span>
-        <time dateTime={created_at}>{format.exactly(created_at)}</time>
+        <span dir="auto">{t.variableFrom(tool, parseArgumentName(part))}</span>
+        <span>{t.characters(format.compactCount(length))}</span>
+        <time dateTime={created_at}>{format.dateTime(created_at)}</time>
         <Button
           small
           kind="ghost"
-          busy={isReading}
+          busy={isLoading}
           aria-expanded={isShown}
           onClick={() => void toggle()}
         >
-          {isShown ? words.hideVariable : words.showVariable}
+          {isShown ? t.hideVariable : t.showVariable}
         </Button>
       </div>
       {isShown && content !== undefined && <LongText text={content} mono label={name} />}
@@ -122,9 +122,9 @@ function Variable({ name, tool, of: part, length, url, created_at }: ChatVariabl
   );
 }
 
-/** The name of the argument that a variable holds; undefined: it holds the result. */
-function argumentOf(part: string): string | undefined {
-  // An argument that is called "result" itself has a prefix.
+/** Returns the name of the argument that a variable contains, or undefined if it contains a result. */
+function parseArgumentName(part: string): string | undefined {
+  // The part of an argument named "result" starts with "arguments.".
   return part === "result"
     ? undefined
     : part.replace(/^arguments\.(?=(?:arguments\.)*result$)/, "");

@@ -1,27 +1,30 @@
 import { useRef, useSyncExternalStore } from "react";
-import { isSame } from "../same.ts";
+import { shallowEqual } from "../shallow-equal.ts";
 import type { Cell } from "../cell.ts";
 
-/** Draws again when the cell's value changes. */
-export function useCell<Value>(source: Cell<Value>): Value {
-  return useSyncExternalStore(source.subscribe, source.get, source.get);
+/** Re-renders when the cell's value changes. */
+export function useCell<Value>(cell: Cell<Value>): Value {
+  return useSyncExternalStore(cell.subscribe, cell.get, cell.get);
 }
 
-/** Draws again only when what is picked from it is another value, or for arrays and objects of one level: other members. */
-export function usePicked<Value, Picked>(
-  source: Cell<Value>,
-  pick: (value: Value) => Picked,
-): Picked {
-  const last = useRef<{ value: Value; pick: typeof pick; picked: Picked } | undefined>(undefined);
-  const get = () => {
-    const value = source.get();
-    const { current } = last;
-    if (current !== undefined && current.value === value && current.pick === pick)
-      return current.picked;
-    const now = pick(value);
-    const picked = current !== undefined && isSame(current.picked, now) ? current.picked : now;
-    last.current = { value, pick, picked };
-    return picked;
+/** Re-renders only when the selected value changes, compared by `shallowEqual`. */
+export function useCellSelector<Value, Selected>(
+  cell: Cell<Value>,
+  select: (value: Value) => Selected,
+): Selected {
+  const cache = useRef<{ value: Value; select: typeof select; selected: Selected } | undefined>(
+    undefined,
+  );
+  const getSelected = () => {
+    const value = cell.get();
+    const { current } = cache;
+    if (current !== undefined && current.value === value && current.select === select)
+      return current.selected;
+    const next = select(value);
+    const selected =
+      current !== undefined && shallowEqual(current.selected, next) ? current.selected : next;
+    cache.current = { value, select, selected };
+    return selected;
   };
-  return useSyncExternalStore(source.subscribe, get, get);
+  return useSyncExternalStore(cell.subscribe, getSelected, getSelected);
 }

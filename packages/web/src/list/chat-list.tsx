@@ -1,172 +1,182 @@
 import { useEffect, useMemo, useRef, useState, type DragEvent } from "react";
 import type { ChatSummary } from "@deltawire/tasks/chats";
 import { useCell } from "../hooks/use-cell.ts";
-import { useCommands, usePage } from "../hooks/use-page.ts";
-import { Button, IconButton } from "../parts/button.tsx";
-import { Icon } from "../parts/icon.tsx";
-import { Menu, type MenuItem } from "../parts/menu.tsx";
-import type { ListState } from "../state/page.ts";
-import { useWords } from "../words/use-words.ts";
-import { createChatPages, withTag } from "./chat-pages.ts";
-import { ChatRows } from "./chat-rows.tsx";
+import { useCommands, useAppStore } from "../hooks/use-app-store.ts";
+import { Button, IconButton } from "../ui/button.tsx";
+import { Icon } from "../ui/icon.tsx";
+import { Menu, type MenuItem } from "../ui/menu.tsx";
+import type { ChatListState } from "../state/app-store.ts";
+import { useMessages } from "../messages/use-messages.ts";
+import { createPagedChats, mergeTaggedChats } from "./paged-chats.ts";
+import { ChatListRows } from "./chat-list-rows.tsx";
 import { DeletedChats } from "./deleted-chats.tsx";
-import { FoundChats } from "./found-chats.tsx";
-import { ImportNotice, useImport } from "./import-file.tsx";
+import { SearchResults } from "./search-results.tsx";
+import { ImportNotice, useChatImport } from "./import-chats.tsx";
 import "./list.css";
 import { focusFirstRow } from "./route-link.tsx";
-import { searchWith, type Search } from "./search.ts";
-import { useTags } from "./tags-dialog.tsx";
-import { listWords } from "./words.ts";
+import { createGatewaySearch, type ChatSearch } from "./chat-search.ts";
+import { useKnownTags } from "./tags-dialog.tsx";
+import { chatListMessages } from "./messages.ts";
 
 interface ChatListProps {
-  /** Something was chosen that is shown elsewhere: a list that lies over it can go. */
-  onChosen?: (() => void) | undefined;
+  /** Called when a chat is opened, for example to close the drawer. */
+  onSelect?: (() => void) | undefined;
 }
 
-const mostFound = 30;
+const maxSearchResults = 30;
 
-/** All chats, and what can be done with them from outside. */
-export function ChatList({ onChosen }: ChatListProps) {
-  const page = usePage();
-  const words = useWords(listWords);
-  const [shown, setShown] = useState<"chats" | "deleted">("chats");
+/** The list of chats with search, tag filter, import and deleted chats. */
+export function ChatList({ onSelect }: ChatListProps) {
+  const app = useAppStore();
+  const t = useMessages(chatListMessages);
+  const [view, setView] = useState<"chats" | "deleted">("chats");
   const [tag, setTag] = useState<string>();
   const [query, setQuery] = useState("");
-  const [isOver, setOver] = useState(false);
-  const [search] = useState(() => searchWith(page.client, mostFound));
-  const file = useRef<HTMLInputElement>(null);
-  const importing = useImport(onChosen);
-  const tags = useTags();
+  const [isDragOver, setDragOver] = useState(false);
+  const [search] = useState(() => createGatewaySearch(app.client, maxSearchResults));
+  const fileInput = useRef<HTMLInputElement>(null);
+  const chatImport = useChatImport(onSelect);
+  const { knownTags, reloadTags } = useKnownTags();
   useEffect(() => () => search.close(), [search]);
 
-  const look = (text: string, of: string | undefined) => {
-    setShown("chats");
+  const updateSearch = (text: string, nextTag: string | undefined) => {
+    setView("chats");
     setQuery(text);
-    setTag(of);
-    search.look(text, of);
+    setTag(nextTag);
+    search.setQuery(text, nextTag);
   };
   const startNew = () => {
-    page.router.go({ is: "new" });
-    onChosen?.();
+    app.router.navigate({ type: "new" });
+    onSelect?.();
   };
-  const drag = (event: DragEvent, over: boolean) => {
+  const handleDrag = (event: DragEvent, isOver: boolean) => {
     if (!event.dataTransfer.types.includes("Files")) return;
     event.preventDefault();
-    setOver(over);
+    setDragOver(isOver);
   };
 
   return (
     <div
       className="list"
-      data-over={isOver || undefined}
-      onDragEnter={(event) => drag(event, true)}
-      onDragOver={(event) => drag(event, true)}
+      data-drag-over={isDragOver || undefined}
+      onDragEnter={(event) => handleDrag(event, true)}
+      onDragOver={(event) => handleDrag(event, true)}
       onDragLeave={(event) => {
-        if (!event.currentTarget.contains(event.relatedTarget as Node | null)) setOver(false);
+        if (!event.currentTarget.contains(event.relatedTarget as Node | null)) setDragOver(false);
       }}
       onDrop={(event) => {
-        drag(event, false);
-        void importing.take([...event.dataTransfer.files]);
+        handleDrag(event, false);
+        void chatImport.importFiles([...event.dataTransfer.files]);
       }}
     >
-      <div className="list-head">
+      <div className="list-header">
         <div className="list-actions">
           <Button kind="primary" icon="add" className="list-new" onClick={startNew}>
-            {words.newChat}
+            {t.newChat}
           </Button>
           <Menu
-            label={words.more}
+            label={t.more}
             items={[
               {
-                label: words.importChats,
+                label: t.importChats,
                 icon: "upload",
-                run: () => file.current?.click(),
+                run: () => fileInput.current?.click(),
               },
-              { label: words.deleted, icon: "trash", run: () => setShown("deleted") },
+              { label: t.deleted, icon: "trash", run: () => setView("deleted") },
             ]}
           />
         </div>
         <div className="list-search">
-          <SearchBox query={query} onQuery={(text) => look(text, tag)} />
-          {(tags.all.length > 0 || tag !== undefined) && (
-            <span onPointerEnter={tags.read} onFocus={tags.read}>
+          <SearchInput query={query} onQueryChange={(text) => updateSearch(text, tag)} />
+          {(knownTags.length > 0 || tag !== undefined) && (
+            <span onPointerEnter={reloadTags} onFocus={reloadTags}>
               <Menu
-                label={words.filter}
+                label={t.filter}
                 icon="tag"
                 className={tag === undefined ? undefined : "list-filter-on"}
-                items={filterItems(tags.all, tag, words.allChats, (next) => look(query, next))}
+                items={buildFilterItems(knownTags, tag, t.allChats, (next) =>
+                  updateSearch(query, next),
+                )}
               />
             </span>
           )}
         </div>
-        {shown === "chats" && tag !== undefined && (
+        {view === "chats" && tag !== undefined && (
           <span className="tag list-filter">
             <Icon name="tag" small />
-            <span className="one-line" dir="auto">
+            <span className="single-line" dir="auto">
               {tag}
             </span>
             <IconButton
               icon="close"
               small
-              label={words.stopFilter(tag)}
-              onClick={() => look(query, undefined)}
+              label={t.clearFilter(tag)}
+              onClick={() => updateSearch(query, undefined)}
             />
           </span>
         )}
       </div>
-      <ImportNotice importing={importing} />
-      {shown === "deleted" ? (
-        <DeletedChats onChosen={onChosen} onBack={() => setShown("chats")} />
+      <ImportNotice chatImport={chatImport} />
+      {view === "deleted" ? (
+        <DeletedChats onSelect={onSelect} onBack={() => setView("chats")} />
       ) : (
-        <Shown search={search} tag={tag} onChosen={onChosen} onTagged={tags.read} tags={tags.all} />
+        <ChatListContent
+          search={search}
+          tag={tag}
+          onSelect={onSelect}
+          onTagsChange={reloadTags}
+          tags={knownTags}
+        />
       )}
       <input
-        ref={file}
+        ref={fileInput}
         type="file"
         accept=".json,application/json"
         hidden
         onChange={(event) => {
-          void importing.take([...(event.currentTarget.files ?? [])]);
+          void chatImport.importFiles([...(event.currentTarget.files ?? [])]);
           event.currentTarget.value = "";
         }}
       />
-      {isOver && (
+      {isDragOver && (
         <div className="list-drop" aria-hidden="true">
           <Icon name="upload" />
-          {words.dropHere}
+          {t.dropHere}
         </div>
       )}
     </div>
   );
 }
 
-interface ShownProps {
-  search: Search;
+interface ChatListContentProps {
+  search: ChatSearch;
   tag: string | undefined;
   tags: readonly string[];
-  onTagged: () => void;
-  onChosen: (() => void) | undefined;
+  onTagsChange: () => void;
+  onSelect: (() => void) | undefined;
 }
 
-function Shown({ search, tag, ...rest }: ShownProps) {
+function ChatListContent({ search, tag, ...rest }: ChatListContentProps) {
   const state = useCell(search.state);
-  if (state.is !== "idle")
-    return <FoundChats state={state} tag={tag} again={search.again} onChosen={rest.onChosen} />;
+  if (state.status !== "idle")
+    return (
+      <SearchResults state={state} tag={tag} onRetry={search.retry} onSelect={rest.onSelect} />
+    );
   return tag === undefined ? <AllChats {...rest} /> : <TaggedChats key={tag} tag={tag} {...rest} />;
 }
 
-interface SearchBoxProps {
+interface SearchInputProps {
   query: string;
-  onQuery: (query: string) => void;
+  onQueryChange: (query: string) => void;
 }
 
-function SearchBox({ query, onQuery }: SearchBoxProps) {
-  const words = useWords(listWords);
+function SearchInput({ query, onQueryChange }: SearchInputProps) {
+  const t = useMessages(chatListMessages);
   return (
     <div className="list-search-box" role="search">
       <Icon name="search" />
       <input
-        id={searchBoxId}
+        id={searchInputId}
         className="input"
         type="text"
         inputMode="search"
@@ -175,13 +185,13 @@ function SearchBox({ query, onQuery }: SearchBoxProps) {
         spellCheck={false}
         dir="auto"
         maxLength={200}
-        aria-label={words.search}
-        placeholder={words.searchHint}
+        aria-label={t.search}
+        placeholder={t.searchHint}
         value={query}
-        onChange={(event) => onQuery(event.currentTarget.value)}
+        onChange={(event) => onQueryChange(event.currentTarget.value)}
         onKeyDown={(event) => {
           if (event.nativeEvent.isComposing) return;
-          if (event.key === "Escape" && query !== "") onQuery("");
+          if (event.key === "Escape" && query !== "") onQueryChange("");
           else if (event.key === "ArrowDown") focusFirstRow(event.currentTarget);
           else return;
           event.preventDefault();
@@ -191,10 +201,10 @@ function SearchBox({ query, onQuery }: SearchBoxProps) {
         <IconButton
           icon="close"
           small
-          label={words.clearSearch}
+          label={t.clearSearch}
           onClick={() => {
-            onQuery("");
-            document.getElementById(searchBoxId)?.focus();
+            onQueryChange("");
+            document.getElementById(searchInputId)?.focus();
           }}
         />
       )}
@@ -202,121 +212,130 @@ function SearchBox({ query, onQuery }: SearchBoxProps) {
   );
 }
 
-function filterItems(
+function buildFilterItems(
   tags: readonly string[],
-  chosen: string | undefined,
-  all: string,
+  selectedTag: string | undefined,
+  allLabel: string,
   choose: (tag: string | undefined) => void,
 ): MenuItem[] {
   return [
-    { label: all, checked: chosen === undefined, run: () => choose(undefined) },
-    "line",
-    ...tags.map((tag) => ({ label: tag, checked: tag === chosen, run: () => choose(tag) })),
+    { label: allLabel, checked: selectedTag === undefined, run: () => choose(undefined) },
+    "separator",
+    ...tags.map((tag) => ({ label: tag, checked: tag === selectedTag, run: () => choose(tag) })),
   ];
 }
 
-interface ChatsProps {
-  /** All tags in use, to be suggested. */
+interface ChatSourceProps {
+  /** All tags in use, as suggestions. */
   tags: readonly string[];
-  onTagged: () => void;
-  onChosen: (() => void) | undefined;
+  onTagsChange: () => void;
+  onSelect: (() => void) | undefined;
 }
 
-function AllChats(props: ChatsProps) {
-  const { list } = usePage();
-  const words = useWords(listWords);
+function AllChats(props: ChatSourceProps) {
+  const { chatList } = useAppStore();
+  const t = useMessages(chatListMessages);
   return (
-    <ChatRows
+    <ChatListRows
       {...props}
-      state={useCell(list.state)}
-      loadMore={() => list.loadMore()}
-      retry={() => void list.readAnew()}
-      empty={{ title: words.noChats, text: words.noChatsText }}
+      state={useCell(chatList.state)}
+      loadMore={() => chatList.loadMore()}
+      retry={() => void chatList.reload()}
+      empty={{ title: t.noChats, text: t.noChatsText }}
     />
   );
 }
 
-function TaggedChats({ tag, ...props }: ChatsProps & { tag: string }) {
-  const page = usePage();
-  const words = useWords(listWords);
+function TaggedChats({ tag, ...props }: ChatSourceProps & { tag: string }) {
+  const app = useAppStore();
+  const t = useMessages(chatListMessages);
   const pages = useMemo(
     () =>
-      createChatPages((before) =>
-        page.client.list({ tag, limit: 100, ...(before === undefined ? {} : { before }) }),
+      createPagedChats((cursor) =>
+        app.client.list({
+          tag,
+          limit: 100,
+          ...(cursor === undefined ? {} : { before: cursor }),
+        }),
       ),
-    [page, tag],
+    [app, tag],
   );
   useEffect(() => {
-    void pages.readAnew();
-    return page.list.state.subscribe(dropGone(page.list.state.get, pages.drop));
-  }, [page, pages]);
-  const read = useCell(pages.state);
-  const known = useCell(page.list.state);
-  const state = useMemo<ListState>(
+    void pages.reload();
+    return app.chatList.state.subscribe(
+      createRemovalListener(app.chatList.state.get, pages.remove),
+    );
+  }, [app, pages]);
+  const taggedState = useCell(pages.state);
+  const mainState = useCell(app.chatList.state);
+  const state = useMemo<ChatListState>(
     () =>
-      read.is === "ready" && known.is === "ready"
-        ? { ...read, chats: withTag(tag, read.chats, known.chats) }
-        : read,
-    [read, known, tag],
+      taggedState.status === "ready" && mainState.status === "ready"
+        ? { ...taggedState, chats: mergeTaggedChats(tag, taggedState.chats, mainState.chats) }
+        : taggedState,
+    [taggedState, mainState, tag],
   );
   return (
-    <ChatRows
+    <ChatListRows
       {...props}
       state={state}
-      loadMore={async () => (await page.attempt(() => pages.loadMore())) ?? false}
-      retry={() => void pages.readAnew()}
-      empty={{ title: words.noTagged(tag), text: "" }}
+      loadMore={async () => (await app.attempt(() => pages.loadMore())) ?? false}
+      retry={() => void pages.reload()}
+      empty={{ title: t.noTagged(tag), text: "" }}
     />
   );
 }
 
-/** Tells which chats the page's list no longer has, each time that it changes. */
-function dropGone(get: () => ListState, drop: (chatId: string) => void): () => void {
-  let before = chatsOf(get());
+/** Returns a listener that calls `onRemoved` for each chat that was removed from the list since the last call. */
+function createRemovalListener(
+  getState: () => ChatListState,
+  onRemoved: (chatId: string) => void,
+): () => void {
+  let previous = getChats(getState());
   return () => {
-    const now = chatsOf(get());
-    if (now === before) return;
-    const there = new Set(now.map(({ chat_id }) => chat_id));
-    for (const { chat_id } of before) if (!there.has(chat_id)) drop(chat_id);
-    before = now;
+    const current = getChats(getState());
+    if (current === previous) return;
+    const remainingIds = new Set(current.map(({ chat_id }) => chat_id));
+    for (const { chat_id } of previous) if (!remainingIds.has(chat_id)) onRemoved(chat_id);
+    previous = current;
   };
 }
 
-function chatsOf(state: ListState): readonly ChatSummary[] {
-  return state.is === "ready" ? state.chats : [];
+function getChats(state: ChatListState): readonly ChatSummary[] {
+  return state.status === "ready" ? state.chats : [];
 }
 
-const searchBoxId = "list-search";
+const searchInputId = "list-search";
 
-/** `show`: brings the list to where it can be seen, if it is hidden. */
-export function useListCommands(show: () => void): void {
-  const page = usePage();
-  const words = useWords(listWords);
-  const startNew = () => page.router.go({ is: "new" });
+/** Registers the keyboard commands of the chat list. `show` makes the list visible if it is hidden. */
+export function useChatListCommands(show: () => void): void {
+  const app = useAppStore();
+  const t = useMessages(chatListMessages);
+  const startNew = () => app.router.navigate({ type: "new" });
   useCommands([
     {
       id: "list.new",
-      title: words.newChat,
-      group: words.chats,
+      title: t.newChat,
+      group: t.chats,
       keys: "mod+shift+o",
       run: startNew,
     },
     {
       id: "list.new-by-letter",
-      title: words.newChat,
-      group: words.chats,
+      title: t.newChat,
+      group: t.chats,
       keys: "n",
       hidden: true,
       run: startNew,
     },
     {
       id: "list.search",
-      title: words.focusSearch,
-      group: words.chats,
+      title: t.focusSearch,
+      group: t.chats,
       keys: "/",
       run: () => {
         show();
-        requestAnimationFrame(() => document.getElementById(searchBoxId)?.focus());
+        requestAnimationFrame(() => document.getElementById(searchInputId)?.focus());
       },
     },
   ]);

@@ -1,111 +1,123 @@
 import { useEffect, useMemo, useRef, useState, type RefObject } from "react";
 import type { ChatSummary } from "@deltawire/tasks/chats";
 import { useCell } from "../hooks/use-cell.ts";
-import { usePage } from "../hooks/use-page.ts";
-import type { ListState } from "../state/page.ts";
-import { Button, IconButton } from "../parts/button.tsx";
-import { Dialog } from "../parts/dialog.tsx";
-import { Empty } from "../parts/signs.tsx";
-import { nameInList } from "../texts/name-of-chat.ts";
-import { useFormat } from "../words/format.ts";
-import { useWords } from "../words/use-words.ts";
-import { createChatPages, type ChatPages } from "./chat-pages.ts";
-import { useNow } from "./now.ts";
-import { ReadOn, Skeleton } from "./read-on.tsx";
+import { useAppStore } from "../hooks/use-app-store.ts";
+import type { ChatListState } from "../state/app-store.ts";
+import { Button, IconButton } from "../ui/button.tsx";
+import { Dialog } from "../ui/dialog.tsx";
+import { EmptyState } from "../ui/indicators.tsx";
+import { getListedChatTitle } from "../text/chat-title.ts";
+import { useFormatter } from "../messages/format.ts";
+import { useMessages } from "../messages/use-messages.ts";
+import { gatewayErrorMessages } from "../text/gateway-error-translations.ts";
+import { createPagedChats, type PagedChats } from "./paged-chats.ts";
+import { useNow } from "./use-now.ts";
+import { LoadMoreTrigger, ChatListSkeleton } from "./load-more.tsx";
 import { RouteLink } from "./route-link.tsx";
-import { listWords } from "./words.ts";
+import { chatListMessages } from "./messages.ts";
 
 interface DeletedChatsProps {
-  onChosen: (() => void) | undefined;
+  onSelect: (() => void) | undefined;
   onBack: () => void;
 }
 
-/** Chats that can still be brought back, the last deleted first as far as they were changed by it. */
-export function DeletedChats({ onChosen, onBack }: DeletedChatsProps) {
-  const page = usePage();
-  const words = useWords(listWords);
+/** Deleted chats that can still be restored, most recently changed first. */
+export function DeletedChats({ onSelect, onBack }: DeletedChatsProps) {
+  const app = useAppStore();
+  const t = useMessages(chatListMessages);
   const pages = useMemo(
     () =>
-      createChatPages((before) =>
-        page.client.list({
+      createPagedChats((cursor) =>
+        app.client.list({
           deleted: true,
           limit: 100,
-          ...(before === undefined ? {} : { before }),
+          ...(cursor === undefined ? {} : { before: cursor }),
         }),
       ),
-    [page],
+    [app],
   );
   useEffect(() => {
     void pages.refresh();
-    let known = countIn(page.list.state.get());
-    // One more or one less is there when another tab, or an undo, has deleted or restored something.
-    return page.list.state.subscribe(() => {
-      const now = countIn(page.list.state.get());
-      if (now !== known) void pages.refresh();
-      known = now;
+    let count = countChats(app.chatList.state.get());
+    // The number changes when a chat is deleted or restored, including by another tab or an undo.
+    return app.chatList.state.subscribe(() => {
+      const newCount = countChats(app.chatList.state.get());
+      if (newCount !== count) void pages.refresh();
+      count = newCount;
     });
-  }, [page, pages]);
-  const [doomed, setDoomed] = useState<ChatSummary>();
-  const scroll = useRef<HTMLDivElement>(null);
+  }, [app, pages]);
+  const [chatToDelete, setChatToDelete] = useState<ChatSummary>();
+  const scroller = useRef<HTMLDivElement>(null);
   return (
     <>
-      <div className="list-back">
+      <div className="list-deleted-header">
         <IconButton
           icon="back"
-          label={words.backToChats}
-          // What was pressed to come here is gone.
+          label={t.backToChats}
+          // The menu item that opened this view has been unmounted and no longer has the focus.
           // oxlint-disable-next-line jsx-a11y/no-autofocus
           autoFocus
           onClick={onBack}
         />
-        <h2>{words.deleted}</h2>
+        <h2>{t.deleted}</h2>
       </div>
-      <div className="list-scroll" ref={scroll}>
-        <Deleted pages={pages} scroll={scroll} onChosen={onChosen} onDoom={setDoomed} />
+      <div className="list-scroll" ref={scroller}>
+        <DeletedChatsContent
+          pages={pages}
+          scroller={scroller}
+          onSelect={onSelect}
+          onDeleteForever={setChatToDelete}
+        />
       </div>
-      {doomed !== undefined && (
-        <ForGood
-          chat={doomed}
-          onClose={() => setDoomed(undefined)}
-          onGone={() => pages.drop(doomed.chat_id)}
+      {chatToDelete !== undefined && (
+        <DeleteForeverDialog
+          chat={chatToDelete}
+          onClose={() => setChatToDelete(undefined)}
+          onDeleted={() => pages.remove(chatToDelete.chat_id)}
         />
       )}
     </>
   );
 }
 
-function countIn(list: ListState): number {
-  return list.is === "ready" ? list.chats.length : 0;
+function countChats(list: ChatListState): number {
+  return list.status === "ready" ? list.chats.length : 0;
 }
 
-interface DeletedProps {
-  pages: ChatPages;
-  scroll: RefObject<HTMLDivElement | null>;
-  onChosen: (() => void) | undefined;
-  onDoom: (chat: ChatSummary) => void;
+interface DeletedChatsContentProps {
+  pages: PagedChats;
+  scroller: RefObject<HTMLDivElement | null>;
+  onSelect: (() => void) | undefined;
+  onDeleteForever: (chat: ChatSummary) => void;
 }
 
-function Deleted({ pages, scroll, onChosen, onDoom }: DeletedProps) {
-  const page = usePage();
-  const words = useWords(listWords);
+function DeletedChatsContent({
+  pages,
+  scroller,
+  onSelect,
+  onDeleteForever,
+}: DeletedChatsContentProps) {
+  const app = useAppStore();
+  const t = useMessages(chatListMessages);
+  const { formatError } = useMessages(gatewayErrorMessages);
   const state = useCell(pages.state);
   const restore = async (chat: ChatSummary) => {
-    if (!(await page.list.restore(chat.chat_id))) return;
-    pages.drop(chat.chat_id);
-    const text = words.restored(nameInList(chat) || words.newChat);
-    page.toasts.show({ kind: "info", text });
+    if (!(await app.chatList.restore(chat.chat_id))) return;
+    pages.remove(chat.chat_id);
+    const text = t.restored(getListedChatTitle(chat) || t.newChat);
+    app.toasts.show({ kind: "info", text });
   };
-  if (state.is === "loading") return <Skeleton label={words.loading} />;
-  if (state.is === "failed")
+  if (state.status === "loading") return <ChatListSkeleton label={t.loading} />;
+  if (state.status === "failed")
     return (
-      <Empty title={words.failed} text={state.message}>
-        <Button small icon="redo" onClick={() => void pages.readAnew()}>
-          {words.retry}
+      <EmptyState title={t.failed} text={formatError(state.message)}>
+        <Button small icon="redo" onClick={() => void pages.reload()}>
+          {t.retry}
         </Button>
-      </Empty>
+      </EmptyState>
     );
-  if (state.chats.length === 0) return <Empty title={words.noDeleted} text={words.noDeletedText} />;
-  const readOn = async () => (await page.attempt(() => pages.loadMore())) ?? false;
+  if (state.chats.length === 0) return <EmptyState title={t.noDeleted} text={t.noDeletedText} />;
+  const loadMore = async () => (await app.attempt(() => pages.loadMore())) ?? false;
   return (
     <>
       <ul className="list-deleted">
@@ -113,37 +125,39 @@ function Deleted({ pages, scroll, onChosen, onDoom }: DeletedProps) {
           <DeletedRow
             key={chat.chat_id}
             chat={chat}
-            onChosen={onChosen}
+            onSelect={onSelect}
             onRestore={() => void restore(chat)}
-            onDoom={() => onDoom(chat)}
+            onDeleteForever={() => onDeleteForever(chat)}
           />
         ))}
       </ul>
-      {state.hasMore && <ReadOn key={state.chats.length} scroll={scroll} read={readOn} />}
+      {state.hasMore && (
+        <LoadMoreTrigger key={state.chats.length} scroller={scroller} loadMore={loadMore} />
+      )}
     </>
   );
 }
 
 interface DeletedRowProps {
   chat: ChatSummary;
-  onChosen: (() => void) | undefined;
+  onSelect: (() => void) | undefined;
   onRestore: () => void;
-  onDoom: () => void;
+  onDeleteForever: () => void;
 }
 
-function DeletedRow({ chat, onChosen, onRestore, onDoom }: DeletedRowProps) {
-  const words = useWords(listWords);
-  const format = useFormat();
+function DeletedRow({ chat, onSelect, onRestore, onDeleteForever }: DeletedRowProps) {
+  const t = useMessages(chatListMessages);
+  const format = useFormatter();
   const now = useNow();
-  const name = nameInList(chat) || words.newChat;
+  const name = getListedChatTitle(chat) || t.newChat;
   return (
     <li className="list-row">
       <RouteLink
         className="list-link"
-        route={{ is: "chat", chatId: chat.chat_id }}
-        onChosen={onChosen}
+        route={{ type: "chat", chatId: chat.chat_id }}
+        onSelect={onSelect}
         onKey={({ key }) => {
-          if (key === "Delete") onDoom();
+          if (key === "Delete") onDeleteForever();
           return key === "Delete";
         }}
       >
@@ -154,51 +168,56 @@ function DeletedRow({ chat, onChosen, onRestore, onDoom }: DeletedRowProps) {
         </span>
         <span className="list-line">
           <span className="list-excerpt">
-            {words.deletedWhen(format.when(chat.deleted_at ?? chat.updated_at, now))}
+            {t.deletedOn(format.shortDate(chat.deleted_at ?? chat.updated_at, now))}
           </span>
         </span>
       </RouteLink>
-      <IconButton icon="undo" small label={words.restoreOf(name)} onClick={onRestore} />
-      <IconButton icon="trash" small label={`${words.forGood}: ${name}`} onClick={onDoom} />
+      <IconButton icon="undo" small label={t.restoreChat(name)} onClick={onRestore} />
+      <IconButton
+        icon="trash"
+        small
+        label={`${t.deleteForever}: ${name}`}
+        onClick={onDeleteForever}
+      />
     </li>
   );
 }
 
-interface ForGoodProps {
+interface DeleteForeverDialogProps {
   chat: ChatSummary;
   onClose: () => void;
-  onGone: () => void;
+  onDeleted: () => void;
 }
 
-function ForGood({ chat, onClose, onGone }: ForGoodProps) {
-  const page = usePage();
-  const words = useWords(listWords);
+function DeleteForeverDialog({ chat, onClose, onDeleted }: DeleteForeverDialogProps) {
+  const app = useAppStore();
+  const t = useMessages(chatListMessages);
   const [isBusy, setBusy] = useState(false);
   const remove = async () => {
     setBusy(true);
-    const isGone = await page.attempt(async () => {
-      await page.client.remove(chat.chat_id, { forever: true });
+    const isDeleted = await app.attempt(async () => {
+      await app.client.remove(chat.chat_id, { forever: true });
       return true;
     });
     setBusy(false);
-    if (isGone !== true) return;
-    onGone();
+    if (isDeleted !== true) return;
+    onDeleted();
     onClose();
   };
   return (
     <Dialog
-      title={words.forGoodOf(nameInList(chat) || words.newChat)}
+      title={t.deleteForeverTitle(getListedChatTitle(chat) || t.newChat)}
       onClose={onClose}
       footer={
         <>
-          <Button onClick={onClose}>{words.cancel}</Button>
+          <Button onClick={onClose}>{t.cancel}</Button>
           <Button kind="danger" busy={isBusy} onClick={() => void remove()}>
-            {words.forGood}
+            {t.deleteForever}
           </Button>
         </>
       }
     >
-      <p>{words.forGoodText}</p>
+      <p>{t.deleteForeverText}</p>
     </Dialog>
   );
 }

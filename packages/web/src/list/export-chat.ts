@@ -1,37 +1,37 @@
 import type { ChatExportFormat } from "@deltawire/tasks/chats";
-import type { Page } from "../state/page.ts";
-import type { ListWords } from "./words.ts";
+import type { AppStore } from "../state/app-store.ts";
+import type { ChatListMessages } from "./messages.ts";
 
-interface ExportEntry {
+interface ExportOption {
   readonly format: ChatExportFormat;
   readonly label: string;
 }
 
-/** All that a chat can be saved as, as menus have it. */
-export function exportEntries(words: ListWords): ExportEntry[] {
+/** The formats of the export menu. */
+export function listExportOptions(t: ChatListMessages): ExportOption[] {
   return [
-    { format: "markdown", label: words.exportAs("Markdown") },
-    { format: "html", label: words.exportAs("HTML") },
-    { format: "json", label: words.exportAs("JSON") },
-    { format: "openai", label: words.exportAs("OpenAI JSON") },
-    { format: "glued", label: words.exportGlued },
+    { format: "markdown", label: t.exportAs("Markdown") },
+    { format: "html", label: t.exportAs("HTML") },
+    { format: "json", label: t.exportAs("JSON") },
+    { format: "openai", label: t.exportAs("OpenAI JSON") },
+    { format: "glued", label: t.exportGlued },
   ];
 }
 
-/** Saves a chat as a file of the browser's. Answers with its name; what fails a toast tells. */
+/** Downloads a chat as a file. Resolves to the file name. If it fails, shows a toast and resolves to undefined. */
 export async function exportChat(
-  page: Page,
+  app: AppStore,
   chatId: string,
   format: ChatExportFormat,
 ): Promise<string | undefined> {
-  const file = await page.attempt(() => page.client.exportAs(chatId, format));
+  const file = await app.attempt(() => app.client.exportAs(chatId, format));
   if (file === undefined) return undefined;
   const url = URL.createObjectURL(new Blob([file.text], { type: file.media_type }));
   const link = document.createElement("a");
   link.href = url;
   link.download = file.filename;
   link.click();
-  // The browser has not begun to read it when the click returns.
+  // Not revoked immediately, because the browser reads the blob after this function has returned.
   setTimeout(() => URL.revokeObjectURL(url), 60_000);
   return file.filename;
 }

@@ -1,32 +1,32 @@
 import type { ComponentProps, KeyboardEvent } from "react";
-import { hashOf, type Route } from "../browser/route.ts";
-import { usePage } from "../hooks/use-page.ts";
+import { formatHashRoute, type HashRoute } from "../browser/hash-router.ts";
+import { useAppStore } from "../hooks/use-app-store.ts";
 
 interface RouteLinkProps extends ComponentProps<"a"> {
-  route: Route;
-  onChosen: (() => void) | undefined;
-  /** Whether it has taken the key; arrows move to other rows. */
+  route: HashRoute;
+  onSelect: (() => void) | undefined;
+  /** Returns true if it handled the key. Arrow keys move to other rows by default. */
   onKey?: ((event: KeyboardEvent<HTMLElement>) => boolean) | undefined;
 }
 
-/** A row. It goes there also if that is the address already: a place within a chat may be out of sight again. */
-export function RouteLink({ route, onChosen, onKey, children, ...rest }: RouteLinkProps) {
-  const { router } = usePage();
+/** A row that links to a route. Navigates even to the current route, which scrolls back to its message. */
+export function RouteLink({ route, onSelect, onKey, children, ...rest }: RouteLinkProps) {
+  const { router } = useAppStore();
   return (
     <a
       {...rest}
-      href={hashOf(route)}
+      href={formatHashRoute(route)}
       data-row=""
       onClick={(event) => {
         const { button, metaKey, ctrlKey, shiftKey, altKey } = event;
-        // All others are for a new tab or a window.
+        // Other clicks open a new tab or window.
         if (button !== 0 || metaKey || ctrlKey || shiftKey || altKey) return;
         event.preventDefault();
-        router.go(route);
-        onChosen?.();
+        router.navigate(route);
+        onSelect?.();
       }}
       onKeyDown={(event) => {
-        if (onKey?.(event) === true || moveFocus(event.currentTarget, event.key))
+        if (onKey?.(event) === true || moveRowFocus(event.currentTarget, event.key))
           event.preventDefault();
       }}
     >
@@ -36,57 +36,58 @@ export function RouteLink({ route, onChosen, onKey, children, ...rest }: RouteLi
 }
 
 /*
- * Rows of chats, found ones and deleted ones are links with `data-row`. Only those near to what is seen are there, so the
- * next one is always found, and the first and the last once they were scrolled to.
+ * All rows of the list (chats, search results, deleted chats) are links with `data-row`. Only rows near the viewport are in
+ * the document. This includes the neighbors of the focused row, but not always the first and last row.
  */
 
-export function focusFirstRow(from: Element): void {
-  const [first] = rowsAround(from);
+/** `element` is any element of the list. */
+export function focusFirstRow(element: Element): void {
+  const [first] = findRows(element);
   first?.focus();
 }
 
-/** Whether a key moves the focus among the rows. */
-function moveFocus(from: HTMLElement, key: string): boolean {
-  const rows = rowsAround(from);
-  const at = rows.indexOf(from);
+/** Moves the focus between rows. Returns true if it handled the key. */
+function moveRowFocus(row: HTMLElement, key: string): boolean {
+  const rows = findRows(row);
+  const index = rows.indexOf(row);
   switch (key) {
     case "ArrowDown":
-      rows[at + 1]?.focus();
+      rows[index + 1]?.focus();
       return true;
     case "ArrowUp":
-      rows[at - 1]?.focus();
+      rows[index - 1]?.focus();
       return true;
     case "Home":
     case "End":
-      focusEnd(from, key === "Home");
+      focusFirstOrLastRow(row, key === "Home");
       return true;
     default:
       return false;
   }
 }
 
-/** From a row or something in it to the row below, else the one above, else what rows are searched by: before this one goes. */
-export function focusBeside(from: Element): void {
-  const rows = rowsAround(from);
-  const at = rows.findIndex((row) => row.parentElement?.contains(from) === true);
-  const search = from.closest(".list")?.querySelector("input");
-  (rows[at + 1] ?? rows[at - 1] ?? search)?.focus();
+/** Focuses the row below, else the row above, else the search field. Must be called before the row of `element` is removed. */
+export function focusAdjacentRow(element: Element): void {
+  const rows = findRows(element);
+  const index = rows.findIndex((row) => row.parentElement?.contains(element) === true);
+  const search = element.closest(".list")?.querySelector("input");
+  (rows[index + 1] ?? rows[index - 1] ?? search)?.focus();
 }
 
-function focusEnd(from: HTMLElement, atStart: boolean): void {
-  const scroll = from.closest(".list-scroll");
-  if (scroll === null) return;
-  scroll.scrollTop = atStart ? 0 : scroll.scrollHeight;
-  // What comes into sight is drawn in the frame after next.
+function focusFirstOrLastRow(row: HTMLElement, isFirst: boolean): void {
+  const scroller = row.closest(".list-scroll");
+  if (scroller === null) return;
+  scroller.scrollTop = isFirst ? 0 : scroller.scrollHeight;
+  // Rows that scroll into view are rendered in the frame after next.
   requestAnimationFrame(() =>
     requestAnimationFrame(() => {
-      const rows = [...scroll.querySelectorAll<HTMLElement>("[data-row]")];
-      rows.at(atStart ? 0 : -1)?.focus();
+      const rows = [...scroller.querySelectorAll<HTMLElement>("[data-row]")];
+      rows.at(isFirst ? 0 : -1)?.focus();
     }),
   );
 }
 
-function rowsAround(from: Element): HTMLElement[] {
-  const list = from.closest(".list");
+function findRows(element: Element): HTMLElement[] {
+  const list = element.closest(".list");
   return list === null ? [] : [...list.querySelectorAll<HTMLElement>("[data-row]")];
 }

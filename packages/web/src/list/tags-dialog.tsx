@@ -1,62 +1,62 @@
 import { useCallback, useEffect, useState } from "react";
 import type { ChatSummary } from "@deltawire/tasks/chats";
-import { usePage } from "../hooks/use-page.ts";
-import { Button } from "../parts/button.tsx";
-import { Dialog } from "../parts/dialog.tsx";
-import { Field, Input } from "../parts/field.tsx";
-import { Icon } from "../parts/icon.tsx";
-import { nameInList } from "../texts/name-of-chat.ts";
-import { useWords } from "../words/use-words.ts";
-import { listWords } from "./words.ts";
+import { useAppStore } from "../hooks/use-app-store.ts";
+import { Button } from "../ui/button.tsx";
+import { Dialog } from "../ui/dialog.tsx";
+import { Field, Input } from "../ui/field.tsx";
+import { Icon } from "../ui/icon.tsx";
+import { getListedChatTitle } from "../text/chat-title.ts";
+import { useMessages } from "../messages/use-messages.ts";
+import { chatListMessages } from "./messages.ts";
 
-/** Some tags at once. */
-const mostTyped = 1000;
+/** Longer than a tag, because several tags can be typed at once. */
+const maxInputLength = 1000;
 
 interface TagsDialogProps {
-  chat: Pick<ChatSummary, "chat_id" | "title" | "first_words" | "tags">;
-  /** Those of all chats. */
-  known: readonly string[];
+  chat: Pick<ChatSummary, "chat_id" | "title" | "opening_text" | "tags">;
+  /** The tags of all chats. */
+  allTags: readonly string[];
   onClose: () => void;
   onSaved?: (() => void) | undefined;
 }
 
-export function TagsDialog({ chat, known, onClose, onSaved }: TagsDialogProps) {
-  const page = usePage();
-  const words = useWords(listWords);
+export function TagsDialog({ chat, allTags, onClose, onSaved }: TagsDialogProps) {
+  const app = useAppStore();
+  const t = useMessages(chatListMessages);
   const [tags, setTags] = useState(chat.tags);
-  const [typed, setTyped] = useState("");
+  const [input, setInput] = useState("");
   const [isSaving, setSaving] = useState(false);
   const change = (next: readonly string[]) => {
     setTags(next);
-    setTyped("");
+    setInput("");
   };
-  const addTyped = () => change(withTypedTags(tags, typed));
-  const addSuggested = (tag: string) => change(withSuggestedTag(tags, typed, tag));
+  const addTyped = () => change(addTypedTags(tags, input));
+  const addSuggested = (tag: string) => change(addSuggestedTag(tags, input, tag));
   const save = async () => {
     setSaving(true);
-    const isSaved = await page.list.tag(chat.chat_id, withTypedTags(tags, typed));
+    const isSaved = await app.chatList.tag(chat.chat_id, addTypedTags(tags, input));
     setSaving(false);
     if (!isSaved) return;
     onSaved?.();
     onClose();
   };
-  const suggested = suggestedTags(known, tags, typed);
+  const suggestedTags = suggestTags(allTags, tags, input);
   return (
     <Dialog
-      title={words.tagsOf(nameInList(chat) || words.newChat)}
+      title={t.tagsTitle(getListedChatTitle(chat) || t.newChat)}
       onClose={onClose}
       footer={
         <>
-          <Button onClick={onClose}>{words.cancel}</Button>
+          <Button onClick={onClose}>{t.cancel}</Button>
           <Button kind="primary" busy={isSaving} onClick={() => void save()}>
-            {words.save}
+            {t.save}
           </Button>
         </>
       }
     >
-      <div className="list-tagging">
+      <div className="list-tags-dialog">
         {tags.length === 0 ? (
-          <p className="quiet">{words.noTags}</p>
+          <p className="muted">{t.noTags}</p>
         ) : (
           <ul className="list-chips">
             {tags.map((tag) => (
@@ -64,8 +64,8 @@ export function TagsDialog({ chat, known, onClose, onSaved }: TagsDialogProps) {
                 <button
                   type="button"
                   className="list-chip"
-                  title={words.removeTag(tag)}
-                  aria-label={words.removeTag(tag)}
+                  title={t.removeTag(tag)}
+                  aria-label={t.removeTag(tag)}
                   onClick={() => setTags(tags.filter((other) => other !== tag))}
                 >
                   <span dir="auto">{tag}</span>
@@ -79,30 +79,30 @@ export function TagsDialog({ chat, known, onClose, onSaved }: TagsDialogProps) {
           className="list-new-tag"
           onSubmit={(event) => {
             event.preventDefault();
-            if (typed.trim() !== "") addTyped();
+            if (input.trim() !== "") addTyped();
             else if (!isSaving) void save();
           }}
         >
-          <Field label={words.tag} hint={words.tagHint}>
+          <Field label={t.tag} hint={t.tagHint}>
             <Input
-              data-first
+              data-autofocus
               dir="auto"
-              maxLength={mostTyped}
+              maxLength={maxInputLength}
               autoComplete="off"
-              value={typed}
-              onChange={(event) => setTyped(event.currentTarget.value)}
+              value={input}
+              onChange={(event) => setInput(event.currentTarget.value)}
             />
           </Field>
-          {/* It does not send the form: disabled, it would keep Enter from doing so. */}
-          <Button icon="add" disabled={typed.trim() === ""} onClick={addTyped}>
-            {words.addTag}
+          {/* Not a submit button: a disabled one would keep Enter from submitting the form. */}
+          <Button icon="add" disabled={input.trim() === ""} onClick={addTyped}>
+            {t.addTag}
           </Button>
         </form>
-        {suggested.length > 0 && (
+        {suggestedTags.length > 0 && (
           <section>
-            <h3 className="list-day">{words.usedBefore}</h3>
+            <h3 className="list-group-heading">{t.otherTags}</h3>
             <ul className="list-chips">
-              {suggested.map((tag) => (
+              {suggestedTags.map((tag) => (
                 <li key={tag}>
                   <button type="button" className="list-chip" onClick={() => addSuggested(tag)}>
                     <Icon name="add" small />
@@ -118,62 +118,65 @@ export function TagsDialog({ chat, known, onClose, onSaved }: TagsDialogProps) {
   );
 }
 
-/** As the gateway takes them. */
-const mostOfTag = 100;
-const mostTags = 100;
+/** The gateway's limits. */
+const maxTagLength = 100;
+const maxTags = 100;
 
-/** A list with one more tag, unless it has it already, however it is written. */
-export function withNewTag(tags: readonly string[], text: string): readonly string[] {
-  const tag = text.trim().replaceAll(/\s+/g, " ").slice(0, mostOfTag).trimEnd();
-  const has = tags.some((other) => other.toLowerCase() === tag.toLowerCase());
-  return tag === "" || has || tags.length >= mostTags ? tags : [...tags, tag];
+/** Adds a tag unless the list contains it already, ignoring case, or is full. */
+export function addTag(tags: readonly string[], text: string): readonly string[] {
+  const tag = text.trim().replaceAll(/\s+/g, " ").slice(0, maxTagLength).trimEnd();
+  const isDuplicate = tags.some((other) => other.toLowerCase() === tag.toLowerCase());
+  return tag === "" || isDuplicate || tags.length >= maxTags ? tags : [...tags, tag];
 }
 
-/** A list with all tags that were typed, with commas between them. */
-export function withTypedTags(tags: readonly string[], typed: string): readonly string[] {
-  return typed.split(commas).reduce(withNewTag, tags);
+/** Adds the tags of a comma-separated input. */
+export function addTypedTags(tags: readonly string[], input: string): readonly string[] {
+  return input.split(commas).reduce(addTag, tags);
 }
 
-/** A list with a suggested tag, which stands for what is typed after the last comma. It may have a comma itself. */
-export function withSuggestedTag(
+/** Adds the typed tags with the last one replaced by a suggested tag, which may contain a comma. */
+export function addSuggestedTag(
   tags: readonly string[],
-  typed: string,
-  suggested: string,
+  input: string,
+  suggestedTag: string,
 ): readonly string[] {
-  const before = typed.split(commas).slice(0, -1);
-  return withNewTag(before.reduce(withNewTag, tags), suggested);
+  const completeTags = input.split(commas).slice(0, -1);
+  return addTag(completeTags.reduce(addTag, tags), suggestedTag);
 }
 
-/** Those of Chinese, Japanese and Arabic too. */
+/** Includes Chinese, Japanese and Arabic commas. */
 const commas = /[,，、､،]/;
 
-/** Tags of other chats that this one may get, those first that begin with what is typed after the last comma. */
-export function suggestedTags(
-  all: readonly string[],
+/** Returns other tags that contain the input after the last comma. Tags that start with it come first. */
+export function suggestTags(
+  allTags: readonly string[],
   tags: readonly string[],
-  typed: string,
-  most = 12,
+  input: string,
+  limit = 12,
 ): string[] {
-  const start = (typed.split(commas).at(-1) ?? "").trim().toLowerCase();
-  const own = new Set(tags.map((tag) => tag.toLowerCase()));
-  const fitting = all.filter(
-    (tag) => !own.has(tag.toLowerCase()) && tag.toLowerCase().includes(start),
+  const query = (input.split(commas).at(-1) ?? "").trim().toLowerCase();
+  const existing = new Set(tags.map((tag) => tag.toLowerCase()));
+  const matches = allTags.filter(
+    (tag) => !existing.has(tag.toLowerCase()) && tag.toLowerCase().includes(query),
   );
-  const begins = (tag: string) => Number(!tag.toLowerCase().startsWith(start));
-  return fitting.toSorted((one, other) => begins(one) - begins(other)).slice(0, most);
+  const rank = (tag: string) => Number(!tag.toLowerCase().startsWith(query));
+  return matches.toSorted((a, b) => rank(a) - rank(b)).slice(0, limit);
 }
 
-/** The tags in use. They may be a moment old: they are read when somebody is about to look at them. */
-export function useTags(): { readonly all: readonly string[]; readonly read: () => void } {
-  const { client } = usePage();
-  const [all, setAll] = useState<readonly string[]>([]);
-  const read = useCallback(() => {
+/** Returns the tags in use, and a function that reloads them, for example when the filter menu is about to open. */
+export function useKnownTags(): {
+  readonly knownTags: readonly string[];
+  readonly reloadTags: () => void;
+} {
+  const { client } = useAppStore();
+  const [knownTags, setKnownTags] = useState<readonly string[]>([]);
+  const reloadTags = useCallback(() => {
     client.tags().then(
-      ({ data }) => setAll(data.map(({ tag }) => tag)),
-      // Without them there is no filter; that the gateway is away is said elsewhere.
+      ({ data }) => setKnownTags(data.map(({ tag }) => tag)),
+      // Without tags there is no filter. The header shows that the connection is lost.
       () => {},
     );
   }, [client]);
-  useEffect(read, [read]);
-  return { all, read };
+  useEffect(reloadTags, [reloadTags]);
+  return { knownTags, reloadTags };
 }

@@ -1,26 +1,26 @@
 import { memo, useCallback, useLayoutEffect, useRef, useState, type ReactNode } from "react";
-import type { Mark } from "@deltawire/tasks/markdown";
-import { growingPieces, markedPieces } from "../texts/text-pieces.ts";
-import { Button } from "../parts/button.tsx";
-import { useCopying } from "../parts/copying.ts";
-import { useWords } from "../words/use-words.ts";
-import type { Token } from "./code-tokens.ts";
-import { MarkView } from "./inline-view.tsx";
-import { languageName } from "./languages.ts";
-import { useHighlighted } from "./highlight-code.ts";
-import { useScrolls } from "./use-scrolls.ts";
-import { markdownWords } from "./words.ts";
+import type { MarkRange } from "@deltawire/tasks/markdown";
+import { createStreamingSplitter, splitByMarks } from "../text/split-text.ts";
+import { Button } from "../ui/button.tsx";
+import { useCopyButton } from "../ui/use-copy-button.ts";
+import { useMessages } from "../messages/use-messages.ts";
+import type { CodeToken } from "./code-tokens.ts";
+import { MarkView } from "./render-inline.tsx";
+import { formatLanguageName } from "./languages.ts";
+import { useHighlightedCode } from "./highlight-code.ts";
+import { useIsScrollable } from "./use-is-scrollable.ts";
+import { markdownMessages } from "./messages.ts";
 
 interface CodeBlockProps {
   language: string;
   text: string;
   closed: boolean;
-  marks?: readonly Mark[] | undefined;
+  marks?: readonly MarkRange[] | undefined;
 }
 
 /**
- * In pieces, of which only the last is drawn again while the code grows; with colours when it has ended, or else with what is
- * marked in it.
+ * Renders code in pieces, of which only the last re-renders while the code grows. Complete code is highlighted; code with
+ * `marks` shows the marks instead.
  */
 export const CodeBlock = memo(function CodeBlock({
   language,
@@ -28,32 +28,34 @@ export const CodeBlock = memo(function CodeBlock({
   closed,
   marks,
 }: CodeBlockProps) {
-  const words = useWords(markdownWords);
-  const [grow] = useState(growingPieces);
-  const [wraps, setWraps] = useState(false);
-  const { ref, scrolls } = useScrolls();
-  const latest = useRef(text);
-  const read = useCallback(() => latest.current, []);
-  useLayoutEffect(() => void (latest.current = text), [text]);
-  const grown = grow(text);
-  const colours = useHighlighted(language, grown, closed);
-  const name = languageName(language);
+  const t = useMessages(markdownMessages);
+  const [splitIntoPieces] = useState(createStreamingSplitter);
+  const [isWrapped, setWrapped] = useState(false);
+  const { ref, isScrollable } = useIsScrollable();
+  const latestText = useRef(text);
+  const getText = useCallback(() => latestText.current, []);
+  useLayoutEffect(() => void (latestText.current = text), [text]);
+  const code = splitIntoPieces(text);
+  const tokensByPiece = useHighlightedCode(language, code, closed);
+  const name = formatLanguageName(language);
   return (
     <figure className="markdown-code-block">
-      <Caption name={name} wraps={wraps} setWraps={setWraps} read={read} />
+      <CodeCaption name={name} isWrapped={isWrapped} setWrapped={setWrapped} getText={getText} />
       <pre
         ref={ref}
         dir="ltr"
-        data-wraps={wraps || undefined}
-        role={scrolls ? "group" : undefined}
-        aria-label={scrolls ? (name === "" ? words.code : words.codeIn(name)) : undefined}
-        tabIndex={scrolls ? 0 : undefined}
+        data-wrapped={isWrapped || undefined}
+        role={isScrollable ? "group" : undefined}
+        aria-label={isScrollable ? (name === "" ? t.code : t.codeIn(name)) : undefined}
+        tabIndex={isScrollable ? 0 : undefined}
       >
         <code>
           {marks === undefined
-            ? grown.pieces.map((piece, at) => <Piece key={at} text={piece} tokens={colours[at]} />)
-            : markedPieces(text, marks).map((piece, at) =>
-                piece.marked ? <MarkView key={at}>{piece.text}</MarkView> : piece.text,
+            ? code.pieces.map((piece, index) => (
+                <CodePiece key={index} text={piece} tokens={tokensByPiece[index]} />
+              ))
+            : splitByMarks(text, marks).map((piece, index) =>
+                piece.isMarked ? <MarkView key={index}>{piece.text}</MarkView> : piece.text,
               )}
         </code>
       </pre>
@@ -61,50 +63,59 @@ export const CodeBlock = memo(function CodeBlock({
   );
 });
 
-interface PieceProps {
+interface CodePieceProps {
   text: string;
-  tokens: readonly Token[] | undefined;
+  tokens: readonly CodeToken[] | undefined;
 }
 
-const Piece = memo(function Piece({ text, tokens }: PieceProps) {
-  return <span className="markdown-piece">{tokens === undefined ? text : tokensView(tokens)}</span>;
+const CodePiece = memo(function CodePiece({ text, tokens }: CodePieceProps) {
+  return (
+    <span className="markdown-code-piece">
+      {tokens === undefined ? text : renderTokens(tokens)}
+    </span>
+  );
 });
 
-/** Elements at once, without a component for each: a piece has hundreds. */
-function tokensView(tokens: readonly Token[]): ReactNode {
-  return tokens.map((token, at) =>
+/** Not a component per token, because a piece has hundreds of tokens. */
+function renderTokens(tokens: readonly CodeToken[]): ReactNode {
+  return tokens.map((token, index) =>
     typeof token === "string" ? (
       token
     ) : (
-      <span key={at} className={token.name}>
-        {tokensView(token.tokens)}
+      <span key={index} className={token.name}>
+        {renderTokens(token.tokens)}
       </span>
     ),
   );
 }
 
-interface CaptionProps {
+interface CodeCaptionProps {
   name: string;
-  wraps: boolean;
-  setWraps: (wraps: boolean) => void;
-  /** The code as it is now: it is not drawn again whenever that grows. */
-  read: () => string;
+  isWrapped: boolean;
+  setWrapped: (isWrapped: boolean) => void;
+  /** Returns the current code, so that the caption does not re-render while it grows. */
+  getText: () => string;
 }
 
-const Caption = memo(function Caption({ name, wraps, setWraps, read }: CaptionProps) {
-  const words = useWords(markdownWords);
-  const { state, copy } = useCopying(read);
+const CodeCaption = memo(function CodeCaption({
+  name,
+  isWrapped,
+  setWrapped,
+  getText,
+}: CodeCaptionProps) {
+  const t = useMessages(markdownMessages);
+  const { state, copy } = useCopyButton(getText);
   return (
     <figcaption>
       <span className="markdown-language">{name}</span>
-      <Button small kind="ghost" aria-pressed={wraps} onClick={() => setWraps(!wraps)}>
-        {words.wrap}
+      <Button small kind="ghost" aria-pressed={isWrapped} onClick={() => setWrapped(!isWrapped)}>
+        {t.wrap}
       </Button>
       <Button small kind="ghost" icon={state === "copied" ? "check" : "copy"} onClick={copy}>
-        {words[state]}
+        {t[state]}
       </Button>
-      <span className="for-readers" role="status">
-        {state === "copy" ? "" : words[state]}
+      <span className="visually-hidden" role="status">
+        {state === "copy" ? "" : t[state]}
       </span>
     </figcaption>
   );

@@ -1,6 +1,7 @@
 import type { HLJSApi } from "highlight.js";
 
-export type Token = string | { name: string; tokens: Token[] };
+/** `name`: the CSS class of highlight.js. */
+export type CodeToken = string | { name: string; tokens: CodeToken[] };
 
 const entities: Readonly<Record<string, string>> = {
   "&amp;": "&",
@@ -10,34 +11,34 @@ const entities: Readonly<Record<string, string>> = {
   "&#x27;": "'",
 };
 
-/** highlight.js writes nothing but `<span class="…">`, `</span>` and five entities: no HTML has to be made of it. */
-export function tokensOf(html: string): Token[] {
-  const root: Token[] = [];
-  const open = [root];
-  for (const [one] of html.matchAll(/<span class="[^"]*">|<\/span>|[^<]+/g)) {
-    if (one === "</span>") {
-      if (open.length > 1) open.pop();
-    } else if (one.startsWith("<")) {
-      const tokens: Token[] = [];
-      open.at(-1)?.push({ name: one.slice('<span class="'.length, -'">'.length), tokens });
-      open.push(tokens);
+/** Parses the output of highlight.js, which only contains `<span class="…">`, `</span>` and five entities, without `innerHTML`. */
+export function parseHighlightedHtml(html: string): CodeToken[] {
+  const root: CodeToken[] = [];
+  const openSpans = [root];
+  for (const [part] of html.matchAll(/<span class="[^"]*">|<\/span>|[^<]+/g)) {
+    if (part === "</span>") {
+      if (openSpans.length > 1) openSpans.pop();
+    } else if (part.startsWith("<")) {
+      const tokens: CodeToken[] = [];
+      openSpans.at(-1)?.push({ name: part.slice('<span class="'.length, -'">'.length), tokens });
+      openSpans.push(tokens);
     } else
-      open
+      openSpans
         .at(-1)
-        ?.push(one.replaceAll(/&(?:amp|lt|gt|quot|#x27);/g, (name) => entities[name] ?? ""));
+        ?.push(part.replaceAll(/&(?:amp|lt|gt|quot|#x27);/g, (name) => entities[name] ?? ""));
   }
   return root;
 }
 
-/** How comments and texts of several lines begin, in the languages that have them. */
-const openings: Readonly<Record<string, RegExp>> = {
+/** Opening delimiters of multi-line comments and strings, in all languages. */
+const openingPatterns: Readonly<Record<string, RegExp>> = {
   comment: /^(?:\/\*+|<!--|\(\*|\{-|--\[=*\[|#=|=begin\n|"""|''')/,
   string: /^\w{0,2}#*(?:"""|'''|`|"|')/,
 };
 
 /**
- * The tokens of a code that comes in pieces. Each piece is read alone, so that none takes long; one that ends within a
- * comment or a text tells the next how that began.
+ * Highlights code piece by piece, so that no step blocks the page. If a piece ends within a comment or a string, the
+ * opening delimiter is prepended to the next piece.
  */
 export class PieceHighlighter {
   readonly #hljs: HLJSApi;
@@ -49,43 +50,43 @@ export class PieceHighlighter {
     this.#language = language;
   }
 
-  next(piece: string): Token[] {
-    const before = this.#opening;
+  next(piece: string): CodeToken[] {
+    const prefix = this.#opening;
     const options = { language: this.#language, ignoreIllegals: true };
-    const { value, _top: top } = this.#hljs.highlight(before + piece, options);
-    const tokens = tokensOf(value);
+    const { value, _top: top } = this.#hljs.highlight(prefix + piece, options);
+    const tokens = parseHighlightedHtml(value);
     const scope = top !== undefined && "scope" in top ? top.scope : undefined;
-    this.#opening = typeof scope === "string" ? openingOf(tokens, scope) : "";
-    return before === "" ? tokens : withoutStart(tokens, before.length);
+    this.#opening = typeof scope === "string" ? findOpening(tokens, scope) : "";
+    return prefix === "" ? tokens : dropCharacters(tokens, prefix.length);
   }
 }
 
-function openingOf(tokens: readonly Token[], scope: string): string {
-  return openings[scope]?.exec(lastSpan(tokens, `hljs-${scope}`))?.[0] ?? "";
+function findOpening(tokens: readonly CodeToken[], scope: string): string {
+  return openingPatterns[scope]?.exec(findTrailingSpan(tokens, `hljs-${scope}`))?.[0] ?? "";
 }
 
-/** The text of the span that goes on to the end. */
-function lastSpan(tokens: readonly Token[], name: string): string {
+/** Returns the text of the span with this name at the end of the tokens, or "" if there is none. */
+function findTrailingSpan(tokens: readonly CodeToken[], name: string): string {
   for (let last = tokens.at(-1); typeof last === "object"; last = last.tokens.at(-1))
-    if (last.name === name) return textOf(last);
+    if (last.name === name) return getTokenText(last);
   return "";
 }
 
-function textOf(token: Token): string {
-  return typeof token === "string" ? token : token.tokens.map(textOf).join("");
+function getTokenText(token: CodeToken): string {
+  return typeof token === "string" ? token : token.tokens.map(getTokenText).join("");
 }
 
-function withoutStart(tokens: readonly Token[], length: number): Token[] {
-  let left = length;
-  const cut = (token: Token): Token[] => {
-    if (left === 0) return [token];
+function dropCharacters(tokens: readonly CodeToken[], length: number): CodeToken[] {
+  let remainingLength = length;
+  const trimToken = (token: CodeToken): CodeToken[] => {
+    if (remainingLength === 0) return [token];
     if (typeof token !== "string") {
-      const inner = token.tokens.flatMap(cut);
+      const inner = token.tokens.flatMap(trimToken);
       return inner.length === 0 ? [] : [{ ...token, tokens: inner }];
     }
-    const rest = token.slice(left);
-    left -= token.length - rest.length;
+    const rest = token.slice(remainingLength);
+    remainingLength -= token.length - rest.length;
     return rest === "" ? [] : [rest];
   };
-  return tokens.flatMap(cut);
+  return tokens.flatMap(trimToken);
 }

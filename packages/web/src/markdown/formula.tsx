@@ -1,52 +1,52 @@
 import { memo, useEffect, useRef } from "react";
-import type { formulaNode as FormulaNode } from "./katex.ts";
-import { inFrame, whenIdle } from "../browser/frames.ts";
+import type { renderFormulaNode } from "./katex.ts";
+import { scheduleFrame, runWhenIdle } from "../browser/frame-scheduler.ts";
 
 interface FormulaProps {
   text: string;
-  /** On lines of its own. */
+  /** True for a display formula, on a separate line. */
   display?: boolean | undefined;
-  /** It is whole. */
-  ready: boolean;
+  /** False while it is still streaming. */
+  isComplete: boolean;
 }
 
-/** What was written, until it is drawn, for which the style hides it; for ever, if it cannot be. */
-export const Formula = memo(function Formula({ text, display = false, ready }: FormulaProps) {
-  const place = useRef<HTMLSpanElement>(null);
+/** Shows the source until the formula is rendered; CSS then hides the source. The source of an invalid formula stays visible. */
+export const Formula = memo(function Formula({ text, display = false, isComplete }: FormulaProps) {
+  const container = useRef<HTMLSpanElement>(null);
   useEffect(() => {
-    const { current } = place;
-    if (!ready || current === null) return undefined;
-    const stop = drawFormula(text, display, current);
+    const { current } = container;
+    if (!isComplete || current === null) return undefined;
+    const stop = renderFormula(text, display, current);
     return () => {
       stop();
       current.replaceChildren();
     };
-  }, [text, display, ready]);
+  }, [text, display, isComplete]);
   return (
     <span className="markdown-formula" data-display={display || undefined} dir="ltr">
-      <span ref={place} />
+      <span ref={container} />
       <code>{text}</code>
     </span>
   );
 });
 
-/** A longer one would hold up the page. */
-const longest = 2000;
+/** In characters. Rendering a longer formula would block the page. */
+const maxFormulaLength = 2000;
 
 /**
- * Draws a formula when the page is idle, if it is one that can be drawn, and puts it into an element together with what
- * else is new. What it returns stops it.
+ * Renders a formula when the page is idle and inserts it in the next scheduled frame. An invalid formula is not inserted.
+ * Returns a function that cancels it.
  */
-function drawFormula(text: string, displayMode: boolean, place: HTMLElement): () => void {
-  if (text.length > longest) return () => {};
+function renderFormula(text: string, displayMode: boolean, container: HTMLElement): () => void {
+  if (text.length > maxFormulaLength) return () => {};
   let isStopped = false;
   let stop = () => {};
-  const draw = (formulaNode: typeof FormulaNode) => {
+  const render = (renderNode: typeof renderFormulaNode) => {
     if (isStopped) return;
-    stop = whenIdle(() => {
-      let drawn: Node;
+    stop = runWhenIdle(() => {
+      let formulaNode: Node;
       try {
-        drawn = formulaNode(text, {
+        formulaNode = renderNode(text, {
           displayMode,
           throwOnError: true,
           strict: "ignore",
@@ -55,14 +55,14 @@ function drawFormula(text: string, displayMode: boolean, place: HTMLElement): ()
           maxExpand: 1000,
         });
       } catch {
-        return; // What was written stays.
+        return; // The source stays visible.
       }
-      stop = inFrame(() => place.replaceChildren(drawn));
+      stop = scheduleFrame(() => container.replaceChildren(formulaNode));
     });
   };
-  loading ??= load();
-  loading.then(draw, () => {
-    loading = undefined;
+  katexPromise ??= loadKatex();
+  katexPromise.then(render, () => {
+    katexPromise = undefined;
   });
   return () => {
     isStopped = true;
@@ -70,8 +70,8 @@ function drawFormula(text: string, displayMode: boolean, place: HTMLElement): ()
   };
 }
 
-let loading: Promise<typeof FormulaNode> | undefined;
+let katexPromise: Promise<typeof renderFormulaNode> | undefined;
 
-async function load(): Promise<typeof FormulaNode> {
-  return (await import("./katex.ts")).formulaNode;
+async function loadKatex(): Promise<typeof renderFormulaNode> {
+  return (await import("./katex.ts")).renderFormulaNode;
 }

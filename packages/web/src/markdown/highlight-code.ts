@@ -1,80 +1,83 @@
 import type { HLJSApi } from "highlight.js";
 import { useEffect, useState } from "react";
-import { PieceHighlighter, type Token } from "./code-tokens.ts";
-import { whenIdle } from "../browser/frames.ts";
-import { languageKey, loadLanguage } from "./languages.ts";
-import type { TextPieces } from "../texts/text-pieces.ts";
+import { PieceHighlighter, type CodeToken } from "./code-tokens.ts";
+import { runWhenIdle } from "../browser/frame-scheduler.ts";
+import { findLanguageKey, loadLanguage } from "./languages.ts";
+import type { TextPieces } from "../text/split-text.ts";
 
-/** A longer code stays without colours. */
-const mostPieces = 50;
+/** Longer code is not highlighted. */
+const maxPieces = 50;
 
-/** Tells the tokens of one piece after the other, while nothing else is to do. What it returns stops it. */
+/** Highlights one piece after the other while the page is idle. Returns a function that stops it. */
 function highlightCode(
   language: string,
   pieces: readonly string[],
-  tell: (tokens: Token[]) => void,
+  onTokens: (tokens: CodeToken[]) => void,
 ): () => void {
-  const key = languageKey(language);
-  if (key === undefined || pieces.length > mostPieces) return () => {};
+  const key = findLanguageKey(language);
+  if (key === undefined || pieces.length > maxPieces) return () => {};
   let stop = () => {};
   let isStopped = false;
   const start = (hljs: HLJSApi) => {
     const highlighter = new PieceHighlighter(hljs, key);
-    const step = (at: number) => {
-      const piece = pieces[at];
+    const step = (index: number) => {
+      const piece = pieces[index];
       if (isStopped || piece === undefined) return;
-      stop = whenIdle(() => {
-        tell(highlighter.next(piece));
-        step(at + 1);
+      stop = runWhenIdle(() => {
+        onTokens(highlighter.next(piece));
+        step(index + 1);
       });
     };
     step(0);
   };
-  // Without the language the code is shown as it is.
-  knowing(key).then(start, () => {});
+  // If the language cannot be loaded, the code is not highlighted.
+  loadHighlighter(key).then(start, () => {});
   return () => {
     isStopped = true;
     stop();
   };
 }
 
-const known = new Map<string, Promise<HLJSApi>>();
+const loadedLanguages = new Map<string, Promise<HLJSApi>>();
 
-/** Asked for once: each `import()` looks through the document for what it has to load. */
-function knowing(key: string): Promise<HLJSApi> {
-  const loading = known.get(key) ?? load(key);
-  known.set(key, loading);
-  loading.catch(() => known.delete(key));
+/** Cached, because each `import()` searches the document for modules to preload. */
+function loadHighlighter(key: string): Promise<HLJSApi> {
+  const loading = loadedLanguages.get(key) ?? loadLanguageModules(key);
+  loadedLanguages.set(key, loading);
+  loading.catch(() => loadedLanguages.delete(key));
   return loading;
 }
 
-async function load(key: string): Promise<HLJSApi> {
+async function loadLanguageModules(key: string): Promise<HLJSApi> {
   const [{ default: hljs }, languages] = await Promise.all([
     import("highlight.js/lib/core"),
     loadLanguage(key),
   ]);
-  for (const one of languages)
-    if (hljs.getLanguage(one.key) === undefined) hljs.registerLanguage(one.key, one.language);
+  for (const { key: name, language } of languages)
+    if (hljs.getLanguage(name) === undefined) hljs.registerLanguage(name, language);
   return hljs;
 }
 
-/** The tokens of a code's pieces, as far as they are known. While it grows it has no colours, and keeps still. */
-export function useHighlighted(
+/** Returns the tokens of the pieces highlighted so far. Code that still grows is not highlighted, to avoid flicker. */
+export function useHighlightedCode(
   language: string,
   code: TextPieces,
   closed: boolean,
-): readonly (readonly Token[])[] {
-  const [known, setKnown] = useState<{ code: TextPieces; tokens: Token[][] }>();
+): readonly (readonly CodeToken[])[] {
+  const [highlightedCode, setHighlightedCode] = useState<{
+    code: TextPieces;
+    tokens: CodeToken[][];
+  }>();
   useEffect(() => {
     if (!closed) return undefined;
     return highlightCode(language, code.pieces, (tokens) =>
-      setKnown((before) => ({
+      setHighlightedCode((previous) => ({
         code,
-        tokens: before?.code === code ? [...before.tokens, tokens] : [tokens],
+        tokens: previous?.code === code ? [...previous.tokens, tokens] : [tokens],
       })),
     );
   }, [language, code, closed]);
-  return known?.code === code ? known.tokens : none;
+  return highlightedCode?.code === code ? highlightedCode.tokens : noTokens;
 }
 
-const none: readonly (readonly Token[])[] = [];
+const noTokens: readonly (readonly CodeToken[])[] = [];

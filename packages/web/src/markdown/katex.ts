@@ -1,38 +1,42 @@
 import katex from "katex";
 import "katex/dist/katex.min.css";
 
-/** A node of KaTeX's own tree, of HTML, MathML or SVG. */
-interface TreeNode {
-  readonly children?: readonly TreeNode[];
+/** A node of KaTeX's internal tree: HTML, MathML or SVG. */
+interface KatexNode {
+  readonly children?: readonly KatexNode[];
   readonly attributes?: Record<string, string | undefined>;
   toNode(): Node;
 }
 
-/** Not in KaTeX's types; `render` is this, with `toNode` of what it returns. */
+/** Missing in KaTeX's types. `katex.render` calls it and inserts `toNode()` of the result. */
 const { __renderToDomTree: renderToTree } = katex as unknown as {
-  readonly __renderToDomTree: (text: string, options: katex.KatexOptions) => TreeNode;
+  readonly __renderToDomTree: (text: string, options: katex.KatexOptions) => KatexNode;
 };
 
 /**
- * Draws a formula. Throws if it cannot be read. KaTeX writes some styles, such as the width of an arrow over a letter, as
- * attributes, which the policy of the page ignores: they are set as properties instead.
+ * Renders a formula. Throws if the formula is invalid. KaTeX writes some styles, such as the width of an arrow over a letter, as
+ * `style` attributes, which the page's content security policy blocks. They are set as properties instead.
  */
-export function formulaNode(text: string, options: katex.KatexOptions): Node {
+export function renderFormulaNode(text: string, options: katex.KatexOptions): Node {
   const tree = renderToTree(text, options);
   setStylesAsProperties(tree);
   return tree.toNode();
 }
 
-function setStylesAsProperties(node: TreeNode): void {
+function setStylesAsProperties(node: KatexNode): void {
   for (const child of node.children ?? []) setStylesAsProperties(child);
   const { style } = node.attributes ?? {};
   if (node.attributes === undefined || style === undefined) return;
   delete node.attributes["style"];
   const toNode = node.toNode.bind(node);
   node.toNode = () => {
-    const made = toNode();
-    if (made instanceof HTMLElement || made instanceof SVGElement || made instanceof MathMLElement)
-      made.style.cssText = style;
-    return made;
+    const element = toNode();
+    if (
+      element instanceof HTMLElement ||
+      element instanceof SVGElement ||
+      element instanceof MathMLElement
+    )
+      element.style.cssText = style;
+    return element;
   };
 }

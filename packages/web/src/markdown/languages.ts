@@ -1,15 +1,15 @@
 import type { LanguageFn } from "highlight.js";
 
-interface Language {
+interface HighlightLanguage {
   name: string;
-  /** Other words that people write behind a fence. */
+  /** Other info strings of code fences, separated by spaces. */
   aliases: string;
   load: () => Promise<{ default: LanguageFn }>;
-  /** What may stand within it. */
-  holds?: readonly string[];
+  /** Languages that may be embedded in it. */
+  embeddedLanguages?: readonly string[];
 }
 
-const languages: Readonly<Record<string, Language>> = {
+const languages: Readonly<Record<string, HighlightLanguage>> = {
   bash: {
     name: "Bash",
     aliases: "sh shell zsh shellscript console terminal shell-session",
@@ -28,7 +28,7 @@ const languages: Readonly<Record<string, Language>> = {
     name: "Dockerfile",
     aliases: "docker containerfile",
     load: () => import("highlight.js/lib/languages/dockerfile"),
-    holds: ["bash"],
+    embeddedLanguages: ["bash"],
   },
   go: { name: "Go", aliases: "golang", load: () => import("highlight.js/lib/languages/go") },
   graphql: {
@@ -100,39 +100,39 @@ const languages: Readonly<Record<string, Language>> = {
     name: "HTML",
     aliases: "html xhtml svg vue svelte rss xsl plist",
     load: () => import("highlight.js/lib/languages/xml"),
-    holds: ["css", "javascript"],
+    embeddedLanguages: ["css", "javascript"],
   },
   yaml: { name: "YAML", aliases: "yml", load: () => import("highlight.js/lib/languages/yaml") },
 };
 
-const keys = new Map(
+const keyByAlias = new Map(
   Object.entries(languages).flatMap(([key, { aliases }]) =>
-    [key, ...aliases.split(" ")].map((word) => [word, key] as const),
+    [key, ...aliases.split(" ")].map((alias) => [alias, key] as const),
   ),
 );
 
-/** By which highlight.js knows what stands behind a fence; undefined: it does not. */
-export function languageKey(word: string): string | undefined {
-  return word === "" ? undefined : keys.get(word.toLowerCase());
+/** Returns the highlight.js key for the info string of a code fence, or undefined if the language is unknown. */
+export function findLanguageKey(language: string): string | undefined {
+  return language === "" ? undefined : keyByAlias.get(language.toLowerCase());
 }
 
-/** For people. What we do not know is what was written. */
-export function languageName(word: string): string {
-  const lower = word.toLowerCase();
+/** Returns the display name of a language. Unknown names are returned unchanged. */
+export function formatLanguageName(language: string): string {
+  const lower = language.toLowerCase();
   if (lower === "xml" || lower === "svg") return lower.toUpperCase();
   if (lower === "text" || lower === "txt" || lower === "plaintext") return "";
-  const name = languages[languageKey(word) ?? ""]?.name;
-  return name === undefined || (name === "TOML" && lower !== "toml") ? word : name;
+  const name = languages[findLanguageKey(language) ?? ""]?.name;
+  return name === undefined || (name === "TOML" && lower !== "toml") ? language : name;
 }
 
-/** A language and what may stand within it. */
+/** Loads a language and those that may be embedded in it. */
 export async function loadLanguage(key: string): Promise<{ key: string; language: LanguageFn }[]> {
-  const all = [key, ...(languages[key]?.holds ?? [])];
-  const loaded = await Promise.all(
-    all.map(async (one) => {
-      const language = (await languages[one]?.load())?.default;
-      return language === undefined ? [] : [{ key: one, language }];
+  const keys = [key, ...(languages[key]?.embeddedLanguages ?? [])];
+  const loadedLanguages = await Promise.all(
+    keys.map(async (languageKey) => {
+      const language = (await languages[languageKey]?.load())?.default;
+      return language === undefined ? [] : [{ key: languageKey, language }];
     }),
   );
-  return loaded.flat();
+  return loadedLanguages.flat();
 }

@@ -1,26 +1,26 @@
 import { createElement, useSyncExternalStore, type ReactNode } from "react";
 import type {
-  DrawnBlocks,
-  DrawnBlocksProps,
+  MarkdownBlocks,
+  MarkdownBlocksProps,
   Markdown,
   MarkdownProps,
-  ReadMarkdown,
+  MarkdownToTextPieces,
 } from "./markdown.tsx";
 
-interface Drawing {
+interface MarkdownModule {
   readonly Markdown: typeof Markdown;
-  readonly DrawnBlocks: typeof DrawnBlocks;
-  readonly readMarkdown: ReadMarkdown;
+  readonly MarkdownBlocks: typeof MarkdownBlocks;
+  readonly markdownToTextPieces: MarkdownToTextPieces;
 }
 
-let loaded: Drawing | undefined;
-let loading: Promise<void> | undefined;
-const waiting = new Set<() => void>();
+let loadedModule: MarkdownModule | undefined;
+let loadPromise: Promise<void> | undefined;
+const listeners = new Set<() => void>();
 
-/** The text as it is until what draws Markdown has come, and if it never does. */
+/** Renders Markdown, or plain text until the Markdown module is loaded. */
 export function LazyMarkdown(props: MarkdownProps) {
-  const drawn = useSyncExternalStore(subscribe, current, nothing);
-  if (drawn !== undefined) return createElement(drawn.Markdown, props);
+  const markdownModule = useSyncExternalStore(subscribe, getLoadedModule, getUndefined);
+  if (markdownModule !== undefined) return createElement(markdownModule.Markdown, props);
   return (
     <div className="plain-text" dir="auto">
       {props.text}
@@ -28,49 +28,54 @@ export function LazyMarkdown(props: MarkdownProps) {
   );
 }
 
-interface LazyBlocksProps extends DrawnBlocksProps {
-  /** Shown until they can be drawn. */
+interface LazyMarkdownBlocksProps extends MarkdownBlocksProps {
+  /** Shown until the Markdown module is loaded. */
   children: ReactNode;
 }
 
-export function LazyBlocks({ children, ...props }: LazyBlocksProps) {
-  const drawn = useSyncExternalStore(subscribe, current, nothing);
-  return drawn === undefined ? children : createElement(drawn.DrawnBlocks, props);
+export function LazyMarkdownBlocks({ children, ...props }: LazyMarkdownBlocksProps) {
+  const markdownModule = useSyncExternalStore(subscribe, getLoadedModule, getUndefined);
+  return markdownModule === undefined
+    ? children
+    : createElement(markdownModule.MarkdownBlocks, props);
 }
 
-/** What reads Markdown as it is drawn: until it has come, the text as it is. */
-export function useReadMarkdown(): ReadMarkdown {
-  return useSyncExternalStore(subscribe, current, current)?.readMarkdown ?? asItIs;
+/** Returns a function that extracts the text of Markdown as rendered. Until the module is loaded, it returns the source. */
+export function useMarkdownToTextPieces(): MarkdownToTextPieces {
+  return (
+    useSyncExternalStore(subscribe, getLoadedModule, getLoadedModule)?.markdownToTextPieces ??
+    toPlainText
+  );
 }
 
-const asItIs: ReadMarkdown = ({ text }) => [text];
+const toPlainText: MarkdownToTextPieces = ({ text }) => [text];
 
-/** Can be called early, so that it is there when the first answer is. */
+/** Loads the Markdown module. Can be called early, so that the module is loaded before the first answer. */
 export function loadMarkdown(): Promise<void> {
-  loading ??= load();
-  return loading;
+  loadPromise ??= loadModule();
+  return loadPromise;
 }
 
-async function load(): Promise<void> {
+async function loadModule(): Promise<void> {
   try {
-    loaded = await import("./markdown.tsx");
-    for (const tell of waiting) tell();
+    loadedModule = await import("./markdown.tsx");
+    for (const notify of listeners) notify();
   } catch {
-    // Without a connection, or after another build was put in place: who comes next tries again.
-    loading = undefined;
+    // There is no connection, or the gateway was updated. The next caller tries again.
+    loadPromise = undefined;
   }
 }
 
-function subscribe(tell: () => void): () => void {
-  waiting.add(tell);
+function subscribe(notify: () => void): () => void {
+  listeners.add(notify);
   void loadMarkdown();
-  return () => waiting.delete(tell);
+  return () => listeners.delete(notify);
 }
 
-function current(): Drawing | undefined {
-  return loaded;
+function getLoadedModule(): MarkdownModule | undefined {
+  return loadedModule;
 }
 
-function nothing(): undefined {
+function getUndefined(): undefined {
   return undefined;
 }

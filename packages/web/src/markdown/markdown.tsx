@@ -1,87 +1,99 @@
 import { memo, useId, useState, type ReactNode } from "react";
 import type { Annotation, TextBlock } from "@deltawire/tasks";
-import { GrowingMarkdown, withCites, type Block } from "@deltawire/tasks/markdown";
-import { BlockView } from "./block-view.tsx";
-import { FootnotesContext } from "./footnote-mark.tsx";
-import { CiteContext, MarkContext } from "./inline-view.tsx";
-import { ranksOf, Sections, topRank, type Section } from "./sections.ts";
+import { StreamingMarkdown, markCitations, type MarkdownBlock } from "@deltawire/tasks/markdown";
+import { MarkdownBlockView } from "./markdown-block-view.tsx";
+import { FootnoteScopeContext } from "./footnote-reference.tsx";
+import { CitationContext, MarkTitleContext } from "./render-inline.tsx";
+import {
+  getHeadingRanks,
+  MarkdownSections,
+  baseHeadingRank,
+  type MarkdownSection,
+} from "./markdown-sections.ts";
 import "./markdown.css";
-import "./code-colours.css";
-import { drawnWords } from "./markdown-words.ts";
+import "./code-colors.css";
+import { blocksToRenderedText } from "./markdown-text.ts";
 
 export interface MarkdownProps {
   text: string;
   annotations?: readonly Annotation[] | undefined;
-  /** More may come: what has only begun at the end is shown as it will probably be. */
-  growing: boolean;
-  cite?: ((reference: number, resolved: boolean) => ReactNode) | undefined;
+  /** True while more text may follow: unfinished syntax at the end is rendered as if it were complete. */
+  isStreaming: boolean;
+  renderCitation?: ((reference: number, resolved: boolean) => ReactNode) | undefined;
 }
 
-/** The same tree and keys while a text grows and when it has ended: nothing is put in place of anything. */
+/** Uses the same elements and keys for streaming and complete text, so that React remounts none of them. */
 export const Markdown = memo(function Markdown({
   text,
-  annotations = none,
-  growing,
-  cite,
+  annotations = noAnnotations,
+  isStreaming,
+  renderCitation,
 }: MarkdownProps) {
-  const [sections] = useState(() => new Sections());
-  const all = sections.of(withCites(text, annotations, growing), growing);
+  const [markdownSections] = useState(() => new MarkdownSections());
+  const sections = markdownSections.update(
+    markCitations(text, annotations, isStreaming),
+    isStreaming,
+  );
   return (
-    <CiteContext value={cite}>
-      <FootnotesContext value={useId()}>
+    <CitationContext value={renderCitation}>
+      <FootnoteScopeContext value={useId()}>
         <div className="markdown">
-          {all.map((section, at) => (
-            <SectionView key={at} section={section} />
+          {sections.map((section, index) => (
+            <MarkdownSectionView key={index} section={section} />
           ))}
         </div>
-      </FootnotesContext>
-    </CiteContext>
+      </FootnoteScopeContext>
+    </CitationContext>
   );
 });
 
-export interface DrawnBlocksProps extends Pick<MarkdownProps, "cite"> {
-  blocks: readonly Block[];
-  /** What the marks in them say. */
-  marked: string;
+export interface MarkdownBlocksProps extends Pick<MarkdownProps, "renderCitation"> {
+  blocks: readonly MarkdownBlock[];
+  /** Tooltip of the marks. */
+  markTitle: string;
 }
 
-/** Blocks that are read already. */
-export function DrawnBlocks({ blocks, marked, cite }: DrawnBlocksProps) {
+/** Renders parsed Markdown with marks. */
+export function MarkdownBlocks({ blocks, markTitle, renderCitation }: MarkdownBlocksProps) {
   return (
-    <CiteContext value={cite}>
-      <MarkContext value={marked}>
-        <FootnotesContext value={useId()}>
+    <CitationContext value={renderCitation}>
+      <MarkTitleContext value={markTitle}>
+        <FootnoteScopeContext value={useId()}>
           <div className="markdown">
-            <SectionView section={{ blocks, above: topRank }} />
+            <MarkdownSectionView section={{ blocks, previousRank: baseHeadingRank }} />
           </div>
-        </FootnotesContext>
-      </MarkContext>
-    </CiteContext>
+        </FootnoteScopeContext>
+      </MarkTitleContext>
+    </CitationContext>
   );
 }
 
-const none: readonly Annotation[] = [];
+const noAnnotations: readonly Annotation[] = [];
 
-const SectionView = memo(function SectionView({ section }: { section: Section }) {
-  const ranks = ranksOf(section);
+const MarkdownSectionView = memo(function MarkdownSectionView({
+  section,
+}: {
+  section: MarkdownSection;
+}) {
+  const ranks = getHeadingRanks(section);
   return (
     <div className="markdown-section">
-      {section.blocks.map((block, at) => (
-        <BlockView key={at} block={block} rank={ranks[at]} />
+      {section.blocks.map((block, index) => (
+        <MarkdownBlockView key={index} block={block} rank={ranks[index]} />
       ))}
     </div>
   );
 });
 
-/** What is read of a text where it is drawn, in pieces that stand apart. `growing`: more may come, as when it is drawn. */
-export type ReadMarkdown = typeof readMarkdown;
+export type MarkdownToTextPieces = typeof markdownToTextPieces;
 
-export function readMarkdown(
+/** Returns the text of Markdown as rendered, in the pieces of `blocksToRenderedText`. */
+export function markdownToTextPieces(
   { text, annotations = [] }: Pick<TextBlock, "text" | "annotations">,
-  growing: boolean,
+  isStreaming: boolean,
 ): string[] {
-  const markdown = new GrowingMarkdown();
-  markdown.push(withCites(text, annotations, growing));
-  if (!growing) markdown.end();
-  return drawnWords([...markdown.frozen, ...markdown.open]);
+  const markdown = new StreamingMarkdown();
+  markdown.push(markCitations(text, annotations, isStreaming));
+  if (!isStreaming) markdown.end();
+  return blocksToRenderedText([...markdown.frozenBlocks, ...markdown.openBlocks]);
 }

@@ -1,51 +1,57 @@
 import { memo, useLayoutEffect, useRef, useState } from "react";
-import type { Block, Inline, Side } from "@deltawire/tasks/markdown";
-import { partsOf } from "../parts-of.ts";
-import { isSame } from "../same.ts";
-import { useWords } from "../words/use-words.ts";
-import { inlineView } from "./inline-view.tsx";
-import { useScrolls } from "./use-scrolls.ts";
-import { markdownWords } from "./words.ts";
+import type { MarkdownBlock, MarkdownInline, ColumnAlign } from "@deltawire/tasks/markdown";
+import { chunk } from "../chunk.ts";
+import { shallowEqual } from "../shallow-equal.ts";
+import { useMessages } from "../messages/use-messages.ts";
+import { renderInline } from "./render-inline.tsx";
+import { useIsScrollable } from "./use-is-scrollable.ts";
+import { markdownMessages } from "./messages.ts";
 
-type Row = Inline[][];
+type TableRow = MarkdownInline[][];
 
-const rowsInTable = 40;
+const rowsPerTable = 40;
 
 /**
- * Wide ones scroll in their own box, which the keyboard can reach then. A browser lays out a table as a whole whenever a row
- * is added: so a long one is several, of which the first says how wide the columns of the others are.
+ * A wide table scrolls in its own element, which is then focusable. Browsers lay out the complete table whenever a row is added,
+ * so a long table is split into several, which take their column widths from the first.
  */
-export function TableView({ table }: { table: Block & { type: "table" } }) {
-  const words = useWords(markdownWords);
-  const { ref, scrolls } = useScrolls();
-  const { head, rows, sides } = table;
-  const [first, ...others] = partsOf(rows, rowsInTable);
+export function TableView({ table }: { table: MarkdownBlock & { type: "table" } }) {
+  const t = useMessages(markdownMessages);
+  const { ref, isScrollable } = useIsScrollable();
+  const { head, rows, align } = table;
+  const [first, ...others] = chunk(rows, rowsPerTable);
   const { firstTable, widths } = useColumnWidths(others.length > 0);
   return (
     <div
       ref={ref}
       className="markdown-table"
-      // Cells have none of their own: it would be left out when that of the whole table is found.
+      // Cells have no `dir`: the browser would ignore them when it detects the direction of the table.
       dir="auto"
-      role={scrolls ? "group" : undefined}
-      aria-label={scrolls ? words.table : undefined}
-      tabIndex={scrolls ? 0 : undefined}
+      role={isScrollable ? "group" : undefined}
+      aria-label={isScrollable ? t.table : undefined}
+      tabIndex={isScrollable ? 0 : undefined}
     >
       <table ref={firstTable}>
-        <Head head={head} sides={sides} />
-        {first !== undefined && <Rows rows={first.part} sides={sides} />}
+        <TableHead head={head} columnAligns={align} />
+        {first !== undefined && <TableBody rows={first.items} columnAligns={align} />}
       </table>
-      {others.map(({ from, part }) => (
-        <FurtherTable key={from} head={head} rows={part} sides={sides} widths={widths} />
+      {others.map(({ start, items }) => (
+        <ContinuationTable
+          key={start}
+          head={head}
+          rows={items}
+          columnAligns={align}
+          widths={widths}
+        />
       ))}
     </div>
   );
 }
 
-/** Of the head's cells, measured again when the first table has another width. */
+/** Returns the widths of the header cells of the first table. Measures again whenever its size changes. */
 function useColumnWidths(isLong: boolean) {
   const firstTable = useRef<HTMLTableElement>(null);
-  const [widths, setWidths] = useState<readonly number[]>(none);
+  const [widths, setWidths] = useState<readonly number[]>(noWidths);
   useLayoutEffect(() => {
     const { current } = firstTable;
     if (!isLong || current === null) return undefined;
@@ -60,47 +66,49 @@ function useColumnWidths(isLong: boolean) {
   return { firstTable, widths };
 }
 
-const none: readonly number[] = [];
+const noWidths: readonly number[] = [];
 
-interface FurtherTableProps {
-  head: readonly Inline[][];
-  rows: readonly Row[];
-  sides: readonly Side[];
+interface ContinuationTableProps {
+  head: readonly MarkdownInline[][];
+  rows: readonly TableRow[];
+  columnAligns: readonly ColumnAlign[];
   widths: readonly number[];
 }
 
-/** With the head for those who cannot see that it is the same table. */
-const FurtherTable = memo(
-  function FurtherTable({ head, rows, sides, widths }: FurtherTableProps) {
-    const width = widths.reduce((sum, one) => sum + one, 0);
+/** Repeats the header, visually hidden, because screen readers read each part as a separate table. */
+const ContinuationTable = memo(
+  function ContinuationTable({ head, rows, columnAligns, widths }: ContinuationTableProps) {
+    const width = widths.reduce((sum, columnWidth) => sum + columnWidth, 0);
     return (
-      <table className="markdown-further" style={width > 0 ? { width } : undefined}>
+      <table className="markdown-table-continuation" style={width > 0 ? { width } : undefined}>
         <colgroup>
-          {widths.map((one, at) => (
-            <col key={at} style={{ width: one }} />
+          {widths.map((columnWidth, index) => (
+            <col key={index} style={{ width: columnWidth }} />
           ))}
         </colgroup>
-        <Head head={head} sides={sides} />
-        <Rows rows={rows} sides={sides} />
+        <TableHead head={head} columnAligns={columnAligns} />
+        <TableBody rows={rows} columnAligns={columnAligns} />
       </table>
     );
   },
-  (before, now) =>
-    before.head === now.head && before.widths === now.widths && isSame(before.rows, now.rows),
+  (previous, next) =>
+    previous.head === next.head &&
+    previous.widths === next.widths &&
+    shallowEqual(previous.rows, next.rows),
 );
 
-interface HeadProps {
-  head: readonly Inline[][];
-  sides: readonly Side[];
+interface TableHeadProps {
+  head: readonly MarkdownInline[][];
+  columnAligns: readonly ColumnAlign[];
 }
 
-const Head = memo(function Head({ head, sides }: HeadProps) {
+const TableHead = memo(function TableHead({ head, columnAligns }: TableHeadProps) {
   return (
     <thead>
       <tr>
-        {head.map((cell, at) => (
-          <th key={at} scope="col" data-side={sides[at]}>
-            {inlineView(cell)}
+        {head.map((cell, index) => (
+          <th key={index} scope="col" data-align={columnAligns[index]}>
+            {renderInline(cell)}
           </th>
         ))}
       </tr>
@@ -108,30 +116,37 @@ const Head = memo(function Head({ head, sides }: HeadProps) {
   );
 });
 
-interface RowsProps {
-  rows: readonly Row[];
-  sides: readonly Side[];
+interface TableBodyProps {
+  rows: readonly TableRow[];
+  columnAligns: readonly ColumnAlign[];
 }
 
-const Rows = memo(
-  function Rows({ rows, sides }: RowsProps) {
+const TableBody = memo(
+  function TableBody({ rows, columnAligns }: TableBodyProps) {
     return (
       <tbody>
-        {rows.map((row, at) => (
-          <RowView key={at} row={row} sides={sides} />
+        {rows.map((row, index) => (
+          <TableRowView key={index} row={row} columnAligns={columnAligns} />
         ))}
       </tbody>
     );
   },
-  (before, now) => before.sides === now.sides && isSame(before.rows, now.rows),
+  (previous, next) =>
+    previous.columnAligns === next.columnAligns && shallowEqual(previous.rows, next.rows),
 );
 
-const RowView = memo(function RowView({ row, sides }: { row: Row; sides: readonly Side[] }) {
+const TableRowView = memo(function TableRowView({
+  row,
+  columnAligns,
+}: {
+  row: TableRow;
+  columnAligns: readonly ColumnAlign[];
+}) {
   return (
     <tr>
-      {row.map((cell, at) => (
-        <td key={at} data-side={sides[at]}>
-          {inlineView(cell)}
+      {row.map((cell, index) => (
+        <td key={index} data-align={columnAligns[index]}>
+          {renderInline(cell)}
         </td>
       ))}
     </tr>

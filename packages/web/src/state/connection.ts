@@ -1,169 +1,184 @@
-import { backoff, type ConnectionInfo, type EventClient } from "@deltawire/tasks";
+import { assertNever, backoffMs, type ConnectionInfo, type EventClient } from "@deltawire/tasks";
 import { ChatApiError } from "@deltawire/tasks/chats";
-import type { World } from "../browser/world.ts";
-import { unreachable } from "../unreachable.ts";
-import { cell, type Cell } from "../cell.ts";
-import type { Connection, Session, StoreTrouble } from "./page.ts";
+import type { BrowserEnvironment } from "../browser/browser-environment.ts";
+import { createCell, type Cell } from "../cell.ts";
+import type { GatewayConnectionState, Session, StoreProblem } from "./app-store.ts";
 
 export interface ConnectionOptions {
-  readonly world: World;
+  readonly environment: BrowserEnvironment;
   readonly session: Pick<Session, "state" | "check">;
-  readonly events: Pick<EventClient, "connection" | "subscribe" | "open" | "shut" | "retryNow">;
-  /** The gateway lets this page in. */
+  readonly events: Pick<
+    EventClient,
+    "connection" | "subscribe" | "open" | "disconnect" | "retryNow"
+  >;
+  /** Called when the session is open. */
   readonly onOpen: () => void;
-  /** The stream runs, for the first time or again. */
+  /** Called when the event stream is live, including after a reconnect. */
   readonly onLive: () => void;
 }
 
-/** How long it is said that a lost connection is there again. */
-const backForMs = 5000;
-/** The session is good and the stream was refused: something between the two has changed. */
-const openAgainMs = 2000;
+/** How long "Reconnected" is shown. */
+const reconnectedNoticeMs = 5000;
+/** Delay before the stream is opened again if it was rejected although the session is open. */
+const reopenDelayMs = 2000;
 
-/** Opens the event stream when the gateway lets this page in, and says how the connection is. */
-export function keepConnected(options: ConnectionOptions): {
-  connection: Cell<Connection>;
-  /** Instead of waiting for the next try. */
+/** Opens the event stream when the session is open, and publishes the state of the connection. */
+export function createConnection(options: ConnectionOptions): {
+  connection: Cell<GatewayConnectionState>;
+  /** Retries a lost connection now. */
   reconnect: () => void;
   close: () => void;
 } {
-  const { world, session, events, onOpen, onLive } = options;
-  const connection = cell<Connection>({ is: "connecting" });
-  /** Of the gateway that this page came from. */
+  const { environment, session, events, onOpen, onLive } = options;
+  const connection = createCell<GatewayConnectionState>({ status: "connecting" });
+  /** Version of the gateway that served this page. */
   let version: string | undefined;
   let isOutdated = false;
   let wasLost = false;
-  let isBack = false;
+  let isReconnected = false;
   let failures = 0;
   let isClosed = false;
   let cancelNext: (() => void) | undefined;
-  let cancelBack: (() => void) | undefined;
+  let cancelReconnected: (() => void) | undefined;
 
-  /** One thing at a time: what is to be done next takes the place of what was. */
-  const nextIn = (ms: number, act: () => void) => {
+  /** Replaces the scheduled action, if any. */
+  const scheduleNext = (ms: number, action: () => void) => {
     cancelNext?.();
-    cancelNext = isClosed ? undefined : world.schedule(ms, act);
+    cancelNext = isClosed ? undefined : environment.schedule(ms, action);
   };
-  const checkIn = (ms: number) => nextIn(ms, () => void session.check());
+  const scheduleCheck = (ms: number) => scheduleNext(ms, () => void session.check());
 
-  const show = () => {
-    const live: Connection = isBack ? { is: "live", again: true } : { is: "live" };
-    const whenLive: Connection = isOutdated ? { is: "outdated" } : live;
-    connection.set(connectionOf(events.connection, whenLive, connection.get(), world));
+  const publish = () => {
+    const live: GatewayConnectionState = isReconnected
+      ? { status: "live", isReconnected: true }
+      : { status: "live" };
+    const liveState: GatewayConnectionState = isOutdated ? { status: "outdated" } : live;
+    connection.set(toConnectionState(events.connection, liveState, connection.get(), environment));
   };
-  const sayBack = () => {
-    isBack = true;
-    cancelBack?.();
-    cancelBack = world.schedule(backForMs, () => {
-      isBack = false;
-      show();
+  const showReconnected = () => {
+    isReconnected = true;
+    cancelReconnected?.();
+    cancelReconnected = environment.schedule(reconnectedNoticeMs, () => {
+      isReconnected = false;
+      publish();
     });
   };
 
-  const hearSession = () => {
+  const onSessionChange = () => {
     const state = session.state.get();
-    switch (state.is) {
+    switch (state.status) {
       case "checking":
         return;
       case "open":
-        if (failures > 0) connection.set({ is: "connecting" });
+        if (failures > 0) connection.set({ status: "connecting" });
         failures = 0;
         version ??= state.version;
         isOutdated = state.version !== version;
-        show();
+        publish();
         events.open();
         return onOpen();
-      case "needs token":
-        events.shut();
-        return connection.set({ is: "connecting" });
+      case "needs_token":
+        events.disconnect();
+        return connection.set({ status: "connecting" });
       case "unreachable": {
-        const wait = backoff(failures, world.random());
+        const wait = backoffMs(failures, environment.random());
         failures += 1;
-        checkIn(wait);
-        if (!world.isOnline()) return connection.set({ is: "offline" });
+        scheduleCheck(wait);
+        if (!environment.isOnline()) return connection.set({ status: "offline" });
         const reason = "the gateway does not answer";
-        return connection.set({ is: "lost", reason, retryAt: Math.round(world.now() + wait) });
+        return connection.set({
+          status: "lost",
+          reason,
+          retryAt: Math.round(environment.now() + wait),
+        });
       }
       default:
-        return unreachable(state);
+        return assertNever(state);
     }
   };
 
-  const onEvents = () => {
-    if (session.state.get().is !== "open") return;
+  const onStreamChange = () => {
+    if (session.state.get().status !== "open") return;
     const { state } = events.connection;
-    if (state === "refused") {
-      void session.check().then(openAgain);
+    if (state === "rejected") {
+      void session.check().then(reopenLater);
       return;
     }
     if (state === "waiting" || state === "offline") wasLost = true;
-    if (state === "live" && wasLost) sayBack();
-    show();
+    if (state === "live" && wasLost) showReconnected();
+    publish();
     if (state !== "live") return;
-    // Another gateway may have come back.
+    // The gateway may have been updated meanwhile.
     if (wasLost) void session.check();
     wasLost = false;
     onLive();
   };
 
-  const openAgain = () => {
-    if (session.state.get().is === "open") nextIn(openAgainMs, () => events.open());
+  const reopenLater = () => {
+    if (session.state.get().status === "open") scheduleNext(reopenDelayMs, () => events.open());
   };
 
-  const leave = [
-    session.state.subscribe(hearSession),
-    events.subscribe(onEvents),
-    world.onChange(() => {
-      if (session.state.get().is === "unreachable" && world.isOnline()) checkIn(0);
+  const unsubscribers = [
+    session.state.subscribe(onSessionChange),
+    events.subscribe(onStreamChange),
+    environment.onChange(() => {
+      if (session.state.get().status === "unreachable" && environment.isOnline()) scheduleCheck(0);
     }),
   ];
   void session.check();
   return {
     connection,
     reconnect() {
-      connection.set({ is: "connecting" });
-      if (session.state.get().is === "unreachable") checkIn(0);
+      connection.set({ status: "connecting" });
+      if (session.state.get().status === "unreachable") scheduleCheck(0);
       else events.retryNow();
     },
     close() {
       isClosed = true;
       cancelNext?.();
-      cancelBack?.();
-      for (const each of leave) each();
+      cancelReconnected?.();
+      for (const unsubscribe of unsubscribers) unsubscribe();
     },
   };
 }
 
-function connectionOf(
+function toConnectionState(
   { state, reason = "", retryAt, cause }: ConnectionInfo,
-  whenLive: Connection,
-  before: Connection,
-  world: Pick<World, "isOnline">,
-): Connection {
+  liveState: GatewayConnectionState,
+  previous: GatewayConnectionState,
+  environment: Pick<BrowserEnvironment, "isOnline">,
+): GatewayConnectionState {
   switch (state) {
     case "live":
-      return whenLive;
+      return liveState;
     case "idle":
     case "suspended":
-    case "refused":
+    case "rejected":
     case "ended":
-      return before; // Nobody looks, or it is about to be something else.
+      return previous; // The page is hidden, or the state is about to change.
     case "connecting":
-      // Said until it is live: each try would else be news.
-      if (before.is === "lost") return { ...before, retryAt: undefined };
-      return before.is === "offline" && !world.isOnline() ? before : { is: "connecting" };
+      // A lost connection stays "lost" until it is live, so that attempts are not announced as changes.
+      if (previous.status === "lost") return { ...previous, retryAt: undefined };
+      return previous.status === "offline" && !environment.isOnline()
+        ? previous
+        : { status: "connecting" };
     case "offline":
-      return { is: "offline" };
+      return { status: "offline" };
     case "waiting": {
-      const store = storeTroubleIn(cause);
-      return { is: "lost", reason, retryAt, ...(store === undefined ? {} : { store }) };
+      const storeProblem = toStoreProblem(cause);
+      return {
+        status: "lost",
+        reason,
+        retryAt,
+        ...(storeProblem === undefined ? {} : { storeProblem }),
+      };
     }
     default:
-      return unreachable(state);
+      return assertNever(state);
   }
 }
 
-function storeTroubleIn(cause: unknown): StoreTrouble | undefined {
+function toStoreProblem(cause: unknown): StoreProblem | undefined {
   if (!(cause instanceof ChatApiError) || cause.code !== "store_unavailable") return undefined;
   const isInUse = cause.reason === "store_in_use";
   return { isInUse, message: (isInUse ? cause.detail : undefined) ?? cause.message };

@@ -1,127 +1,127 @@
 import {
-  backoff,
+  backoffMs,
   createTaskStore,
   type EventClient,
-  type TaskStoreClient,
+  type TaskStore,
   type TaskTree,
 } from "@deltawire/tasks";
-import type { World } from "../browser/world.ts";
+import type { BrowserEnvironment } from "../browser/browser-environment.ts";
 import type { Cell } from "../cell.ts";
-import type { Progress } from "./page.ts";
+import type { ProgressState } from "./app-store.ts";
 import { TaskProgress } from "./task-progress.ts";
 
 export interface FollowedTasksOptions {
   readonly client: EventClient;
-  readonly world: Pick<World, "schedule" | "random">;
-  /** One of the trees is another one now, or is followed no longer. */
+  readonly environment: Pick<BrowserEnvironment, "schedule" | "random">;
+  /** Called when a tree has changed or is no longer followed. */
   readonly onChange: () => void;
 }
 
-interface Followed {
-  readonly letGo: () => void;
-  refusals: number;
+interface FollowedTask {
+  readonly unsubscribe: () => void;
+  rejections: number;
   cancelRetry?: (() => void) | undefined;
-  cancelEnd?: (() => void) | undefined;
+  cancelUnfollow?: (() => void) | undefined;
 }
 
-/** A chat names the task of an answer a moment before there is one. */
-const mostRefusals = 6;
-/** A task that has ended is let go when what it has come to is shown from the chat. */
-const letGoAfterMs = 1000;
+/** A chat may contain the id of a task a moment before the task exists, so rejections are retried. */
+const maxRejections = 6;
+/** An ended task is followed until its answer is rendered from the chat. */
+const unfollowDelayMs = 1000;
 
-/** The tasks of all answers that run in chats that are shown. */
+/** Follows the tasks of the running answers in open chats. */
 export class FollowedTasks {
-  readonly #store: TaskStoreClient;
+  readonly #store: TaskStore;
   readonly #progress: TaskProgress;
-  readonly #world: FollowedTasksOptions["world"];
+  readonly #environment: FollowedTasksOptions["environment"];
   readonly #onChange: () => void;
-  readonly #followed = new Map<string, Followed>();
+  readonly #followedTasks = new Map<string, FollowedTask>();
   readonly #cells = new Map<string, Cell<TaskTree | undefined>>();
 
-  constructor({ client, world, onChange }: FollowedTasksOptions) {
-    const { schedule } = world;
-    this.#world = world;
+  constructor({ client, environment, onChange }: FollowedTasksOptions) {
+    const { schedule } = environment;
+    this.#environment = environment;
     this.#onChange = onChange;
     this.#progress = new TaskProgress(schedule);
     this.#store = createTaskStore({
       client,
       schedule,
       onEvent: (rootTaskId, event) => {
-        this.#progress.hear(rootTaskId, event);
-        if (event.type === "task.stream.refused") this.#tryAgain(rootTaskId);
+        this.#progress.handleEvent(rootTaskId, event);
+        if (event.type === "task.stream.rejected") this.#retry(rootTaskId);
       },
     });
   }
 
   tree(taskId: string): Cell<TaskTree | undefined> {
-    let found = this.#cells.get(taskId);
-    if (found === undefined) {
-      found = {
+    let treeCell = this.#cells.get(taskId);
+    if (treeCell === undefined) {
+      treeCell = {
         get: () => this.#store.tree(taskId),
         subscribe: (listener) => this.#store.subscribe(taskId, listener),
       };
-      this.#cells.set(taskId, found);
+      this.#cells.set(taskId, treeCell);
     }
-    return found;
+    return treeCell;
   }
 
-  progress(taskId: string): Cell<Readonly<Record<string, Progress>>> {
-    return this.#progress.of(taskId);
+  progress(taskId: string): Cell<Readonly<Record<string, ProgressState>>> {
+    return this.#progress.get(taskId);
   }
 
-  /** Those of which something is known. */
+  /** Returns the trees that are loaded so far. */
   trees(): TaskTree[] {
-    return [...this.#followed.keys()].flatMap((taskId) => this.#store.tree(taskId) ?? []);
+    return [...this.#followedTasks.keys()].flatMap((taskId) => this.#store.tree(taskId) ?? []);
   }
 
   follow(taskId: string): void {
-    const known = this.#followed.get(taskId);
-    if (known !== undefined) {
-      known.cancelEnd?.();
-      known.cancelEnd = undefined;
+    const task = this.#followedTasks.get(taskId);
+    if (task !== undefined) {
+      task.cancelUnfollow?.();
+      task.cancelUnfollow = undefined;
       return;
     }
-    const letGo = this.#store.subscribe(taskId, this.#onChange);
-    this.#followed.set(taskId, { letGo, refusals: 0 });
+    const unsubscribe = this.#store.subscribe(taskId, this.#onChange);
+    this.#followedTasks.set(taskId, { unsubscribe, rejections: 0 });
     this.#store.follow(taskId);
   }
 
-  /** Not in this frame: something may still be drawn from it. */
+  /** Delayed, because components may still render the tree. */
   unfollowSoon(taskId: string): void {
-    const known = this.#followed.get(taskId);
-    if (known === undefined || known.cancelEnd !== undefined) return;
-    known.cancelEnd = this.#world.schedule(letGoAfterMs, () => this.unfollow(taskId));
+    const task = this.#followedTasks.get(taskId);
+    if (task === undefined || task.cancelUnfollow !== undefined) return;
+    task.cancelUnfollow = this.#environment.schedule(unfollowDelayMs, () => this.unfollow(taskId));
   }
 
   unfollow(taskId: string): void {
-    const known = this.#followed.get(taskId);
-    if (known === undefined) return;
-    known.cancelEnd?.();
-    known.cancelRetry?.();
-    this.#followed.delete(taskId);
+    const task = this.#followedTasks.get(taskId);
+    if (task === undefined) return;
+    task.cancelUnfollow?.();
+    task.cancelRetry?.();
+    this.#followedTasks.delete(taskId);
     this.#cells.delete(taskId);
     this.#progress.forget(taskId);
-    known.letGo();
+    task.unsubscribe();
     this.#store.unfollow(taskId);
     this.#onChange();
   }
 
   close(): void {
-    for (const { cancelEnd, cancelRetry } of this.#followed.values()) {
-      cancelEnd?.();
+    for (const { cancelUnfollow, cancelRetry } of this.#followedTasks.values()) {
+      cancelUnfollow?.();
       cancelRetry?.();
     }
-    this.#followed.clear();
+    this.#followedTasks.clear();
     this.#progress.close();
     this.#store.close();
   }
 
-  #tryAgain(taskId: string): void {
-    const { schedule, random } = this.#world;
-    const known = this.#followed.get(taskId);
-    if (known === undefined || known.refusals === mostRefusals) return;
-    known.refusals += 1;
-    known.cancelRetry = schedule(backoff(known.refusals, random()), () => {
+  #retry(taskId: string): void {
+    const { schedule, random } = this.#environment;
+    const task = this.#followedTasks.get(taskId);
+    if (task === undefined || task.rejections === maxRejections) return;
+    task.rejections += 1;
+    task.cancelRetry = schedule(backoffMs(task.rejections, random()), () => {
       this.#store.unfollow(taskId);
       this.#store.follow(taskId);
     });

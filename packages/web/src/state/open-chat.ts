@@ -1,114 +1,130 @@
 import {
   ChatApiError,
-  chosenVersion,
-  wordsOf,
+  getChosenVersion,
+  getVersionText,
   type Attachment,
   type Chat,
   type ChatClient,
   type EditBody,
   type EditsReply,
-  type PersonEdit,
+  type UserEdit,
   type SendBody,
-  type SentReply,
+  type SendReply,
 } from "@deltawire/tasks/chats";
-import type { World } from "../browser/world.ts";
-import { isSame } from "../same.ts";
-import { askOnce, askUntilAnswered, editAt, lasting } from "./asking.ts";
-import type { Change, KeptChat } from "./kept-chat.ts";
-import type { DraftState, EditWords, OpenChat, Word } from "./page.ts";
-import type { Telling } from "./telling.ts";
+import type { BrowserEnvironment } from "../browser/browser-environment.ts";
+import { shallowEqual } from "../shallow-equal.ts";
+import {
+  requestOnce,
+  retryUntilAnswered,
+  editAtRevision,
+  rebasableEdits,
+} from "./retry-requests.ts";
+import type { ChatSyncUpdate, SyncedChat } from "./synced-chat.ts";
+import type { DraftState, EditContent, OpenChat, AnswerInput } from "./app-store.ts";
+import type { Notifier } from "./notifier.ts";
 
 export interface OpenChatOptions {
   readonly chatId: string;
-  readonly kept: KeptChat;
+  readonly syncedChat: SyncedChat;
   readonly client: ChatClient;
-  readonly world: Pick<World, "schedule" | "random" | "newId">;
-  readonly telling: Telling;
-  /** The gateway has the message of this draft. */
+  readonly environment: Pick<BrowserEnvironment, "schedule" | "random" | "newId">;
+  readonly notifier: Notifier;
+  /** Called when the gateway has the message of this draft. */
   readonly onSent: (chatId: string, draft: DraftState) => void;
-  /** The gateway could not be reached for the draft of this key. */
-  readonly onUnreached: (chatId: string, key: string) => void;
-  readonly goTo: (chatId: string) => void;
+  /** Called when the draft with this key could not be sent because the gateway is unreachable. */
+  readonly onUnreachable: (chatId: string, key: string) => void;
+  readonly navigateToChat: (chatId: string) => void;
   readonly release: () => void;
 }
 
-/** What a person can do with a chat that is shown. */
+/** Creates the actions of an open chat. */
 export function createOpenChat(options: OpenChatOptions): OpenChat {
-  const { chatId, kept, client, world, telling, onSent, onUnreached, goTo, release } = options;
+  const {
+    chatId,
+    syncedChat,
+    client,
+    environment,
+    notifier,
+    onSent,
+    onUnreachable,
+    navigateToChat,
+    release,
+  } = options;
   let lastChange: Promise<unknown> = Promise.resolve();
 
-  /** Edits go one after the other: each is at the revision that the one before it has made. */
-  const inOrder = <Result>(action: () => Promise<Result>): Promise<Result> => {
+  /** Runs edits one after another, because each needs the revision that results from the previous one. */
+  const runInOrder = <Result>(action: () => Promise<Result>): Promise<Result> => {
     const result = lastChange.then(action);
     lastChange = result.catch(() => undefined);
     return result;
   };
 
-  const shown = async (reply: Change): Promise<true> => {
-    await kept.apply(reply);
+  const applyReply = async (reply: ChatSyncUpdate): Promise<true> => {
+    await syncedChat.apply(reply);
     return true;
   };
 
-  const attempt = async (action: () => Promise<Change>): Promise<boolean> =>
-    (await telling.attempt(async () => shown(await action()))) === true;
+  const attempt = async (action: () => Promise<ChatSyncUpdate>): Promise<boolean> =>
+    (await notifier.attempt(async () => applyReply(await action()))) === true;
 
-  const ask = (post: (key: { idempotencyKey: string }) => Promise<Change>): Promise<boolean> =>
-    attempt(() => askOnce(post, world));
+  const requestAndApply = (
+    post: (key: { idempotencyKey: string }) => Promise<ChatSyncUpdate>,
+  ): Promise<boolean> => attempt(() => requestOnce(post, environment));
 
-  const edit = (edits: readonly PersonEdit[]): Promise<EditsReply> =>
-    editAt(kept.ready?.chat.revision ?? 0, {
-      post: (revision) => client.edits(chatId, { revision, edits }),
-      isLasting: edits.every(({ type }) => lasting.has(type)),
-      onConflict: (stamp) => kept.catchUp(stamp),
+  const edit = (edits: readonly UserEdit[]): Promise<EditsReply> =>
+    editAtRevision(syncedChat.ready?.chat.revision ?? 0, {
+      post: (revision) => client.applyEdits(chatId, { revision, edits }),
+      isRebasable: edits.every(({ type }) => rebasableEdits.has(type)),
+      onConflict: (stamp) => syncedChat.loadChangesUntil(stamp),
     });
 
-  const change = (...edits: PersonEdit[]): Promise<boolean> =>
-    inOrder(() => attempt(() => edit(edits)));
+  const change = (...edits: UserEdit[]): Promise<boolean> =>
+    runInOrder(() => attempt(() => edit(edits)));
 
   const undo = (removalIds: readonly string[]): Promise<boolean> =>
-    inOrder(async () => {
+    runInOrder(async () => {
       for (const removal_id of removalIds.toReversed())
         if (!(await attempt(() => client.undo(chatId, { removal_id })))) return false;
       return true;
     });
 
-  const remove = (removal: PersonEdit, text: () => string): Promise<boolean> =>
-    inOrder(async () => {
-      const reply = await telling.attempt(() => edit([removal]));
+  const remove = (removal: UserEdit, getText: () => string): Promise<boolean> =>
+    runInOrder(async () => {
+      const reply = await notifier.attempt(() => edit([removal]));
       if (reply === undefined) return false;
-      await shown(reply);
+      await applyReply(reply);
       const { removal_ids = [] } = reply;
-      const action = { label: telling.words().undo, run: () => void undo(removal_ids) };
-      telling.toasts.show({ kind: "info", text: text(), action });
+      const action = { label: notifier.getMessages().undo, run: () => void undo(removal_ids) };
+      notifier.toasts.show({ kind: "info", text: getText(), action });
       return true;
     });
 
   return {
     chatId,
-    state: kept.state,
-    readAnew: () => kept.readAnew(),
+    state: syncedChat.state,
+    reload: () => syncedChat.reload(),
     async send(draft, parent) {
-      const reply = await telling.attempt(
+      const reply = await notifier.attempt(
         () => sendOnce(draft, parent),
-        () => onUnreached(chatId, draft.key),
+        () => onUnreachable(chatId, draft.key),
       );
       if (reply === undefined) return false;
       onSent(chatId, draft);
-      if (reply !== "sent before") await shown(reply);
+      if (reply !== "already sent") await applyReply(reply);
       return true;
     },
     rerun: (nodeId, choice = {}) =>
-      ask((key) => client.rerun(chatId, { ...choice, node_id: nodeId }, key)),
+      requestAndApply((key) => client.rerun(chatId, { ...choice, node_id: nodeId }, key)),
     continueAnswer: (nodeId) =>
-      ask((key) => client.continueAnswer(chatId, { node_id: nodeId }, key)),
+      requestAndApply((key) => client.continueAnswer(chatId, { node_id: nodeId }, key)),
     editMessage(nodeId, edit, { as, send }) {
       const { text, attachments, key } = edit;
       const body = { node_id: nodeId, text, as, send, ...(attachments && { attachments }) };
       if (!send) return rewrite(body, edit);
-      // The same words as a branch are another request.
+      // Sending the same text as a branch and as a version are different requests.
       const idempotencyKey = `${key}.${as}`;
       return attempt(() =>
-        askUntilAnswered(() => client.edit(chatId, body, { idempotencyKey }), world),
+        retryUntilAnswered(() => client.editMessage(chatId, body, { idempotencyKey }), environment),
       );
     },
     editAnswer: (nodeId, text) => rewrite({ node_id: nodeId, text }, { text }),
@@ -116,46 +132,54 @@ export function createOpenChat(options: OpenChatOptions): OpenChat {
       attempt(() => client.stop(chatId, nodeId === undefined ? {} : { node_id: nodeId })),
     change,
     deleteNode: (nodeId, children) =>
-      remove({ type: "delete_node", node_id: nodeId, children }, () => telling.words().nodeDeleted),
+      remove(
+        { type: "delete_node", node_id: nodeId, children },
+        () => notifier.getMessages().nodeDeleted,
+      ),
     deleteVersion: (nodeId, versionId) =>
       remove(
         { type: "delete_version", node_id: nodeId, version_id: versionId },
-        () => telling.words().versionDeleted,
+        () => notifier.getMessages().versionDeleted,
       ),
     async extract(nodeId) {
-      const reply = await telling.attempt(() =>
-        askOnce((key) => client.extract(chatId, { node_id: nodeId }, key), world),
+      const reply = await notifier.attempt(() =>
+        requestOnce((key) => client.extract(chatId, { node_id: nodeId }, key), environment),
       );
-      if (reply !== undefined) goTo(reply.chat.chat_id);
+      if (reply !== undefined) navigateToChat(reply.chat.chat_id);
       return reply?.chat.chat_id;
     },
-    async tell(taskId, word) {
-      const unreached = () => onUnreached(chatId, word.key);
-      return (await telling.attempt(() => tellOnce(taskId, word), unreached)) === true;
+    async sendInput(taskId, input) {
+      const onInputUnreachable = () => onUnreachable(chatId, input.key);
+      return (
+        (await notifier.attempt(() => sendInputOnce(taskId, input), onInputUnreachable)) === true
+      );
     },
     cancelTask: async (taskId) =>
-      (await telling.attempt(() => client.cancelTask(taskId))) !== undefined,
+      (await notifier.attempt(() => client.cancelTask(taskId))) !== undefined,
     release,
   };
 
-  /** Without asking a model. There is no key for that: at an older revision it is refused, and what is so already is done. */
-  function rewrite(body: EditBody, words: EditWords): Promise<boolean> {
-    return inOrder(async () => {
-      const { ready } = kept;
-      if (ready === undefined) return attempt(() => client.edit(chatId, body));
-      if (isWritten(ready.chat, body.node_id, words)) return true;
-      return attempt(() => client.edit(chatId, { ...body, revision: ready.chat.revision }));
+  /** Saves text without calling a model. Needs no idempotency key, because stale revisions are rejected. */
+  function rewrite(body: EditBody, content: EditContent): Promise<boolean> {
+    return runInOrder(async () => {
+      const { ready } = syncedChat;
+      if (ready === undefined) return attempt(() => client.editMessage(chatId, body));
+      if (hasContent(ready.chat, body.node_id, content)) return true;
+      return attempt(() => client.editMessage(chatId, { ...body, revision: ready.chat.revision }));
     });
   }
 
-  async function tellOnce(taskId: string, { text, delivery, key }: Word): Promise<true> {
-    // A message under the same key would be another request.
-    const idempotencyKey = `${key}.told`;
+  async function sendInputOnce(
+    taskId: string,
+    { text, delivery, key }: AnswerInput,
+  ): Promise<true> {
+    // The key without a suffix is used when the draft is sent as a message.
+    const idempotencyKey = `${key}.steer`;
     try {
-      const tell = () => client.steer(taskId, text, delivery, { idempotencyKey });
-      await askUntilAnswered(tell, world);
+      const steer = () => client.steer(taskId, text, delivery, { idempotencyKey });
+      await retryUntilAnswered(steer, environment);
     } catch (failure) {
-      // The same words, told now instead of later or the other way round: they have come.
+      // A conflict means that the same text was already sent with the other delivery.
       if (!(failure instanceof ChatApiError && failure.code === "idempotency_conflict"))
         throw failure;
     }
@@ -165,7 +189,7 @@ export function createOpenChat(options: OpenChatOptions): OpenChat {
   async function sendOnce(
     draft: DraftState,
     parent: string | null,
-  ): Promise<SentReply | "sent before"> {
+  ): Promise<SendReply | "already sent"> {
     const { text, attachments, contexts, options: modelOptions, key } = draft;
     const body: SendBody = {
       text,
@@ -175,33 +199,39 @@ export function createOpenChat(options: OpenChatOptions): OpenChat {
       ...(modelOptions === undefined ? {} : { options: modelOptions }),
     };
     try {
-      return await askUntilAnswered(
+      return await retryUntilAnswered(
         () => client.send(chatId, body, { idempotencyKey: key }),
-        world,
+        environment,
       );
     } catch (failure) {
-      // The same words under the same key, at another place: the chat has gone on, with this very message.
+      // The key was used with another parent: the message was already sent, and the chat has changed since.
       if (failure instanceof ChatApiError && failure.code === "idempotency_conflict")
-        return "sent before";
+        return "already sent";
       throw failure;
     }
   }
 }
 
-/** Whether a person's words stand there now. */
-function isWritten(chat: Chat, nodeId: string, { text, attachments }: EditWords): boolean {
+/** True if the shown version already has this content. */
+function hasContent(chat: Chat, nodeId: string, { text, attachments }: EditContent): boolean {
   const node = chat.nodes[nodeId];
   if (node?.kind === "answer") {
-    const version = chosenVersion(node);
-    return version.by === "user" && wordsOf(version) === text;
+    const version = getChosenVersion(node);
+    return version.by === "user" && getVersionText(version) === text;
   }
   if (node?.kind !== "user") return false;
-  const version = chosenVersion(node);
+  const version = getChosenVersion(node);
   const hasAttachments =
-    attachments === undefined || isSame(urlsOf(version.attachments), urlsOf(attachments));
+    attachments === undefined || shallowEqual(getUrls(version.attachments), getUrls(attachments));
   return version.text === text && hasAttachments;
 }
 
-function urlsOf(attachments: readonly Attachment[]): string[] {
+function getUrls(attachments: readonly Attachment[]): string[] {
   return attachments.map(({ url }) => url);
+}
+
+/** Returns undefined while the chat loads, or if it could not be loaded. */
+export function getLoadedChat({ state }: OpenChat): Chat | undefined {
+  const current = state.get();
+  return current.status === "ready" ? current.chat : undefined;
 }

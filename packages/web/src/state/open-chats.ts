@@ -1,128 +1,130 @@
-import type { AnswerPlace, ChatChange, ChatClient } from "@deltawire/tasks/chats";
-import { firstWords, runningAnswers } from "@deltawire/tasks/chats";
-import type { World } from "../browser/world.ts";
+import type { AnswerLocation, ChatChange, ChatClient } from "@deltawire/tasks/chats";
+import { getOpeningText, findRunningAnswers } from "@deltawire/tasks/chats";
+import type { BrowserEnvironment } from "../browser/browser-environment.ts";
 import type { FollowedTasks } from "./followed-tasks.ts";
-import { KeptChat, type Change } from "./kept-chat.ts";
+import { SyncedChat, type ChatSyncUpdate } from "./synced-chat.ts";
 import { createOpenChat } from "./open-chat.ts";
-import type { DraftState, OpenChat } from "./page.ts";
-import type { Telling } from "./telling.ts";
+import type { DraftState, OpenChat } from "./app-store.ts";
+import type { Notifier } from "./notifier.ts";
 
 export interface OpenChatsOptions {
   readonly client: ChatClient;
-  readonly world: Pick<World, "schedule" | "random" | "newId">;
-  readonly telling: Telling;
+  readonly environment: Pick<BrowserEnvironment, "schedule" | "random" | "newId">;
+  readonly notifier: Notifier;
   readonly tasks: FollowedTasks;
   readonly onSent: (chatId: string, draft: DraftState) => void;
-  readonly onUnreached: (chatId: string, key: string) => void;
-  readonly goTo: (chatId: string) => void;
+  readonly onUnreachable: (chatId: string, key: string) => void;
+  readonly navigateToChat: (chatId: string) => void;
 }
 
-interface Shown {
-  readonly open: OpenChat;
-  readonly kept: KeptChat;
-  times: number;
-  cancelEnd?: (() => void) | undefined;
-  readonly letGo: () => void;
+interface OpenChatEntry {
+  readonly openChat: OpenChat;
+  readonly syncedChat: SyncedChat;
+  useCount: number;
+  cancelRelease?: (() => void) | undefined;
+  readonly unsubscribe: () => void;
 }
 
-/** A chat that was left is kept for those who come back at once. */
-const keptForMs = 10_000;
+/** A released chat stays open this long, in case the user comes back. */
+const releaseDelayMs = 10_000;
 
-/** The chats that are shown, and the tasks of the answers that run in them. */
+/** The open chats and the tasks of their running answers. */
 export class OpenChats {
   readonly #options: OpenChatsOptions;
-  readonly #shown = new Map<string, Shown>();
-  readonly #places = new Map<string, AnswerPlace>();
+  readonly #entries = new Map<string, OpenChatEntry>();
+  /** Running answers by task id. */
+  readonly #answerLocations = new Map<string, AnswerLocation>();
 
   constructor(options: OpenChatsOptions) {
     this.#options = options;
   }
 
   open(chatId: string): OpenChat {
-    const shown = this.#shown.get(chatId) ?? this.#begin(chatId);
-    shown.times += 1;
-    shown.cancelEnd?.();
-    shown.cancelEnd = undefined;
-    return shown.open;
+    const entry = this.#entries.get(chatId) ?? this.#create(chatId);
+    entry.useCount += 1;
+    entry.cancelRelease?.();
+    entry.cancelRelease = undefined;
+    return entry.openChat;
   }
 
-  /** The answer that a task makes. */
-  placeOf(rootTaskId: string): AnswerPlace | undefined {
-    return this.#places.get(rootTaskId);
+  /** Returns the location of the answer that a task writes, or undefined if its chat is not open. */
+  findAnswerLocation(rootTaskId: string): AnswerLocation | undefined {
+    return this.#answerLocations.get(rootTaskId);
   }
 
-  take(change: ChatChange): void {
-    if (change.type === "chat.removed") this.#shown.get(change.chat_id)?.kept.removed();
-    else void this.#shown.get(change.chat.chat_id)?.kept.catchUp(change.stamp);
+  applyChange(change: ChatChange): void {
+    if (change.type === "chat.removed") this.#entries.get(change.chat_id)?.syncedChat.markRemoved();
+    else void this.#entries.get(change.chat.chat_id)?.syncedChat.loadChangesUntil(change.stamp);
   }
 
-  apply(chatId: string, change: Change): void {
-    void this.#shown.get(chatId)?.kept.apply(change);
+  apply(chatId: string, change: ChatSyncUpdate): void {
+    void this.#entries.get(chatId)?.syncedChat.apply(change);
   }
 
-  /** The gateway answers again: what could not be read can be. */
-  catchUp(): void {
-    for (const { kept } of this.#shown.values()) void kept.catchUp(-1);
+  /** Retries failed loads of chats and changes. Call this when the gateway is reachable again. */
+  retryFailedLoads(): void {
+    for (const { syncedChat } of this.#entries.values()) void syncedChat.retryFailedLoad();
   }
 
-  /** The stamps of before count no longer. */
+  /** Reloads all chats. Call this after the gateway's store was replaced, which invalidates all stamps. */
   reset(): void {
-    for (const { kept } of this.#shown.values()) void kept.reset();
+    for (const { syncedChat } of this.#entries.values()) void syncedChat.reset();
   }
 
   close(): void {
-    for (const { cancelEnd, letGo } of this.#shown.values()) {
-      cancelEnd?.();
-      letGo();
+    for (const { cancelRelease, unsubscribe } of this.#entries.values()) {
+      cancelRelease?.();
+      unsubscribe();
     }
-    this.#shown.clear();
+    this.#entries.clear();
   }
 
-  #begin(chatId: string): Shown {
-    const { client, telling } = this.#options;
-    const kept = new KeptChat(chatId, client, telling);
+  #create(chatId: string): OpenChatEntry {
+    const { client, notifier } = this.#options;
+    const syncedChat = new SyncedChat(chatId, client, notifier);
     const release = () => this.#release(chatId);
-    const open = createOpenChat({ ...this.#options, chatId, kept, release });
-    const letGo = kept.state.subscribe(() => this.#followAnswers(kept));
-    const shown: Shown = { open, kept, times: 0, letGo };
-    this.#shown.set(chatId, shown);
-    void kept.readAnew();
-    return shown;
+    const openChat = createOpenChat({ ...this.#options, chatId, syncedChat, release });
+    const unsubscribe = syncedChat.state.subscribe(() => this.#followAnswers(syncedChat));
+    const entry: OpenChatEntry = { openChat, syncedChat, useCount: 0, unsubscribe };
+    this.#entries.set(chatId, entry);
+    void syncedChat.reload();
+    return entry;
   }
 
   #release(chatId: string): void {
-    const shown = this.#shown.get(chatId);
-    if (shown === undefined) return;
-    shown.times -= 1;
-    if (shown.times > 0) return;
-    shown.cancelEnd?.();
-    shown.cancelEnd = this.#options.world.schedule(keptForMs, () => {
-      this.#shown.delete(chatId);
-      shown.letGo();
-      for (const [taskId, { chat_id }] of this.#places) if (chat_id === chatId) this.#end(taskId);
+    const entry = this.#entries.get(chatId);
+    if (entry === undefined) return;
+    entry.useCount -= 1;
+    if (entry.useCount > 0) return;
+    entry.cancelRelease?.();
+    entry.cancelRelease = this.#options.environment.schedule(releaseDelayMs, () => {
+      this.#entries.delete(chatId);
+      entry.unsubscribe();
+      for (const [taskId, { chat_id }] of this.#answerLocations)
+        if (chat_id === chatId) this.#removeTask(taskId);
     });
   }
 
-  #followAnswers({ ready }: KeptChat): void {
+  #followAnswers({ ready }: SyncedChat): void {
     if (ready === undefined) return;
     const { tasks } = this.#options;
     const { chat_id, title } = ready.chat;
-    const running = runningAnswers(ready.chat);
-    for (const { task_id, node_id, version_id } of running) {
-      const first_words = firstWords(ready.chat);
-      this.#places.set(task_id, { chat_id, title, first_words, node_id, version_id });
+    const runningAnswers = findRunningAnswers(ready.chat);
+    for (const { task_id, node_id, version_id } of runningAnswers) {
+      const opening_text = getOpeningText(ready.chat);
+      this.#answerLocations.set(task_id, { chat_id, title, opening_text, node_id, version_id });
       tasks.follow(task_id);
     }
-    const ids = new Set(running.map(({ task_id }) => task_id));
-    for (const [taskId, place] of this.#places)
-      if (place.chat_id === chat_id && !ids.has(taskId)) {
-        this.#places.delete(taskId);
+    const ids = new Set(runningAnswers.map(({ task_id }) => task_id));
+    for (const [taskId, location] of this.#answerLocations)
+      if (location.chat_id === chat_id && !ids.has(taskId)) {
+        this.#answerLocations.delete(taskId);
         tasks.unfollowSoon(taskId);
       }
   }
 
-  #end(taskId: string): void {
-    this.#places.delete(taskId);
+  #removeTask(taskId: string): void {
+    this.#answerLocations.delete(taskId);
     this.#options.tasks.unfollow(taskId);
   }
 }

@@ -1,18 +1,18 @@
-import { settingsAfter, type ChatSettings, type PersonEdit } from "@deltawire/tasks/chats";
-import type { Language } from "../words/words.ts";
-import { storedCell, type BrowserStorage } from "../browser/storage.ts";
+import { applySettingsPatch, type ChatSettings, type UserEdit } from "@deltawire/tasks/chats";
+import type { Language } from "../messages/define-messages.ts";
+import { createStoredCell, type BrowserStorage } from "../browser/storage.ts";
 import type { Cell } from "../cell.ts";
 
-/** Of this browser, not of the gateway. */
+/** Settings of the page. Stored in this browser, not by the gateway. */
 export interface Preferences {
-  /** `system`: as the machine has it. */
+  /** `system` follows the operating system. */
   readonly theme: "system" | "light" | "dark";
   readonly language: Language;
-  /** Whether the page follows the end of an answer, or holds where it begins. */
+  /** Whether the view follows the end of a streaming answer or stays at its start. */
   readonly follow: "end" | "start";
-  /** What sends a message. */
+  /** The key that sends a message. */
   readonly sendKey: "enter" | "mod+enter";
-  /** Whether reasoning is shown unfolded while it comes. */
+  /** `open`: reasoning is expanded while it streams. */
   readonly reasoning: "folded" | "open";
   readonly sidebar: "shown" | "hidden";
 }
@@ -21,9 +21,9 @@ export interface PreferencesCell extends Cell<Preferences> {
   change(patch: Partial<Preferences>): void;
 }
 
-const storedName = "deltawire.preferences";
+const storageKey = "deltawire.preferences";
 
-const choices: { readonly [Name in keyof Preferences]: readonly Preferences[Name][] } = {
+const allowedValues: { readonly [Name in keyof Preferences]: readonly Preferences[Name][] } = {
   theme: ["system", "light", "dark"],
   language: ["en", "zh"],
   follow: ["end", "start"],
@@ -33,7 +33,7 @@ const choices: { readonly [Name in keyof Preferences]: readonly Preferences[Name
 };
 
 export function createPreferences(storage: BrowserStorage, language: Language): PreferencesCell {
-  const usual: Preferences = {
+  const defaults: Preferences = {
     theme: "system",
     language,
     follow: "end",
@@ -41,7 +41,10 @@ export function createPreferences(storage: BrowserStorage, language: Language): 
     reasoning: "folded",
     sidebar: "shown",
   };
-  const state = storedCell(storage, storedName, (stored) => ({ ...usual, ...allowedIn(stored) }));
+  const state = createStoredCell(storage, storageKey, (storedValue) => ({
+    ...defaults,
+    ...pickAllowed(storedValue),
+  }));
   return {
     get: state.get,
     subscribe: state.subscribe,
@@ -49,31 +52,33 @@ export function createPreferences(storage: BrowserStorage, language: Language): 
   };
 }
 
-function allowedIn(stored: unknown): Partial<Preferences> {
-  const values = (stored ?? {}) as Record<string, unknown>;
+function pickAllowed(storedValue: unknown): Partial<Preferences> {
+  const values = (storedValue ?? {}) as Record<string, unknown>;
   return Object.fromEntries(
-    Object.entries(choices)
+    Object.entries(allowedValues)
       .filter(([key, allowed]) => (allowed as readonly unknown[]).includes(values[key]))
       .map(([key]) => [key, values[key]]),
   );
 }
 
-/** Of the chat that is not made yet, kept over reloads until it is. */
-export interface NewChatSettings extends Cell<ChatSettings> {
-  change(patch: Extract<PersonEdit, { type: "settings" }>["patch"]): void;
+/** Settings of the new chat, stored until it is created. */
+export interface NewChatSettingsCell extends Cell<ChatSettings> {
+  change(patch: Extract<UserEdit, { type: "settings" }>["patch"]): void;
   clear(): void;
 }
 
-const nameOfNewChat = "deltawire.new-chat";
+const newChatSettingsKey = "deltawire.new-chat";
 
-export function createNewChatSettings(storage: BrowserStorage): NewChatSettings {
-  const state = storedCell<ChatSettings>(storage, nameOfNewChat, (stored) =>
-    typeof stored === "object" && stored !== null && !Array.isArray(stored) ? stored : {},
+export function createNewChatSettings(storage: BrowserStorage): NewChatSettingsCell {
+  const state = createStoredCell<ChatSettings>(storage, newChatSettingsKey, (storedValue) =>
+    typeof storedValue === "object" && storedValue !== null && !Array.isArray(storedValue)
+      ? applySettingsPatch(storedValue, {})
+      : {},
   );
   return {
     get: state.get,
     subscribe: state.subscribe,
-    change: (patch) => state.set(settingsAfter(state.get(), patch)),
+    change: (patch) => state.set(applySettingsPatch(state.get(), patch)),
     clear: () => state.set({}),
   };
 }

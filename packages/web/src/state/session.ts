@@ -1,37 +1,41 @@
-import { cell } from "../cell.ts";
-import type { Session, SessionState, SignInProblem } from "./page.ts";
-import type { World } from "../browser/world.ts";
+import { createCell } from "../cell.ts";
+import type { Session, SessionState, SignInProblem } from "./app-store.ts";
+import type { BrowserEnvironment } from "../browser/browser-environment.ts";
 
-/** `GET /api/session` */
+/** Reply of `/api/session`. */
 interface SessionReply {
   readonly version: string;
   readonly token_required: boolean;
   readonly signed_in: boolean;
 }
 
-/** Whether the gateway lets this page in. The token itself is never kept: the browser holds a cookie that no script sees. */
-export function createSession({ base, fetch }: Pick<World, "base" | "fetch">): Session {
-  const state = cell<SessionState>({ is: "checking" });
-  const address = `${base}/api/session`;
-  /** Of what was asked last: an earlier one may answer later. */
-  let asked = 0;
+/** Tracks whether the page is signed in. The token is never stored: the session is an HttpOnly cookie. */
+export function createSession({
+  baseUrl,
+  fetch,
+}: Pick<BrowserEnvironment, "baseUrl" | "fetch">): Session {
+  const state = createCell<SessionState>({ status: "checking" });
+  const url = `${baseUrl}/api/session`;
+  /** Number of the latest request. Replies to earlier requests are ignored. */
+  let latestRequest = 0;
 
-  const take = (number: number, reply: SessionReply) => {
-    if (number !== asked) return;
+  const applyReply = (number: number, reply: SessionReply) => {
+    if (number !== latestRequest) return;
     const { version, token_required, signed_in } = reply;
     const next: SessionState = signed_in
-      ? { is: "open", version, withToken: token_required }
-      : { is: "needs token" };
+      ? { status: "open", version, hasToken: token_required }
+      : { status: "needs_token" };
     if (JSON.stringify(next) !== JSON.stringify(state.get())) state.set(next);
   };
 
   const check = async () => {
-    const number = (asked += 1);
+    const number = (latestRequest += 1);
     try {
-      take(number, await read(await fetch(address, { cache: "no-store" })));
+      applyReply(number, await parseSessionReply(await fetch(url, { cache: "no-store" })));
     } catch {
-      // Who was let in already finds out by the stream that nobody answers.
-      if (number === asked && state.get().is !== "open") state.set({ is: "unreachable" });
+      // If the session is open, the event stream reports the lost connection.
+      if (number === latestRequest && state.get().status !== "open")
+        state.set({ status: "unreachable" });
     }
   };
 
@@ -39,47 +43,50 @@ export function createSession({ base, fetch }: Pick<World, "base" | "fetch">): S
     state,
     check,
     async signIn(token) {
-      const number = (asked += 1);
+      const number = (latestRequest += 1);
       try {
         const body = JSON.stringify({ token });
         const headers = { "content-type": "application/json" };
-        take(number, await read(await fetch(address, { method: "POST", headers, body })));
+        applyReply(
+          number,
+          await parseSessionReply(await fetch(url, { method: "POST", headers, body })),
+        );
         return undefined;
       } catch (error) {
-        return error instanceof Refusal ? error.problem : { is: "unreachable" };
+        return error instanceof SignInError ? error.problem : { type: "unreachable" };
       }
     },
     async signOut() {
-      const number = (asked += 1);
+      const number = (latestRequest += 1);
       try {
-        take(number, await read(await fetch(address, { method: "DELETE" })));
+        applyReply(number, await parseSessionReply(await fetch(url, { method: "DELETE" })));
       } catch {
-        await check(); // Whether anything came of it.
+        await check(); // The request may have succeeded.
       }
     },
   };
 }
 
-class Refusal extends Error {
+class SignInError extends Error {
   readonly problem: SignInProblem;
 
   constructor(problem: SignInProblem) {
-    super(problem.is);
+    super(problem.type);
     this.problem = problem;
   }
 }
 
-async function read(reply: Response): Promise<SessionReply> {
-  if (!reply.ok) throw new Refusal(await problemIn(reply));
+async function parseSessionReply(reply: Response): Promise<SessionReply> {
+  if (!reply.ok) throw new SignInError(await toSignInProblem(reply));
   return (await reply.json()) as SessionReply;
 }
 
-async function problemIn(reply: Response): Promise<SignInProblem> {
-  if (reply.status === 401) return { is: "wrong token" };
+async function toSignInProblem(reply: Response): Promise<SignInProblem> {
+  if (reply.status === 401) return { type: "wrong_token" };
   const seconds = Number(reply.headers.get("retry-after"));
-  if (reply.status === 429 && seconds > 0) return { is: "too many tries", seconds };
-  // A proxy in between may answer with a page of its own.
+  if (reply.status === 429 && seconds > 0) return { type: "too_many_attempts", seconds };
+  // A proxy in between may answer with an HTML error page.
   const body = (await reply.json().catch(() => ({}))) as { error?: { message?: string } };
-  const message = body.error?.message ?? `the gateway answered with status ${reply.status}`;
-  return { is: "other", message };
+  const message = body.error?.message ?? `the gateway responded with status ${reply.status}`;
+  return { type: "other", message };
 }

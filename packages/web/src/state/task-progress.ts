@@ -1,43 +1,43 @@
 import {
-  progressChange,
+  toProgressChange,
   type ProgressReport,
   type Schedule,
   type StreamEvent,
   type TaskEvent,
 } from "@deltawire/tasks";
-import { cell, type Cell, type WritableCell } from "../cell.ts";
-import type { Progress } from "./page.ts";
+import { createCell, type Cell, type WritableCell } from "../cell.ts";
+import type { ProgressState } from "./app-store.ts";
 
-interface Told extends Progress {
-  /** Whose call or model it is. */
+interface TaskProgressEntry extends ProgressState {
+  /** The task that the call or model belongs to. */
   readonly taskId: string;
 }
 
-type ByKey = Readonly<Record<string, Told>>;
+type ProgressByKey = Readonly<Record<string, TaskProgressEntry>>;
 
-/** What tools and models tell of how far they are, until they are done. By root task, shown once a frame. */
+/** Progress reports of running tools and models by root task, published once per frame. */
 export class TaskProgress {
   readonly #schedule: Schedule;
-  readonly #cells = new Map<string, WritableCell<ByKey>>();
-  /** What was told since the last frame. */
-  readonly #next = new Map<string, ByKey>();
+  readonly #cells = new Map<string, WritableCell<ProgressByKey>>();
+  /** States that are published in the next frame, by root task id. */
+  readonly #unpublished = new Map<string, ProgressByKey>();
   #cancelFlush: (() => void) | undefined;
 
   constructor(schedule: Schedule) {
     this.#schedule = schedule;
   }
 
-  of(rootTaskId: string): Cell<ByKey> {
-    return this.#cell(rootTaskId);
+  get(rootTaskId: string): Cell<ProgressByKey> {
+    return this.#getCell(rootTaskId);
   }
 
-  hear(rootTaskId: string, event: TaskEvent | StreamEvent): void {
-    // What is still under way is told once more behind it.
-    if (event.type === "task.snapshot") return this.#show(rootTaskId, {});
-    const change = progressChange(event);
-    switch (change?.is) {
+  handleEvent(rootTaskId: string, event: TaskEvent | StreamEvent): void {
+    // After a snapshot, the reports of all running calls are sent again.
+    if (event.type === "task.snapshot") return this.#publishSoon(rootTaskId, {});
+    const change = toProgressChange(event);
+    switch (change?.type) {
       case "report":
-        return this.#put(rootTaskId, change.key, toldIn(change.report));
+        return this.#put(rootTaskId, change.key, toProgressEntry(change.report));
       case "done":
         return this.#keepOnly(rootTaskId, (key) => key !== change.key);
       case "ended":
@@ -49,50 +49,52 @@ export class TaskProgress {
 
   forget(rootTaskId: string): void {
     this.#cells.delete(rootTaskId);
-    this.#next.delete(rootTaskId);
+    this.#unpublished.delete(rootTaskId);
   }
 
   close(): void {
     this.#cancelFlush?.();
     this.#cells.clear();
-    this.#next.clear();
+    this.#unpublished.clear();
   }
 
-  #put(root: string, key: string, told: Told): void {
-    this.#show(root, { ...this.#latest(root), [key]: told });
+  #put(root: string, key: string, entry: TaskProgressEntry): void {
+    this.#publishSoon(root, { ...this.#getLatest(root), [key]: entry });
   }
 
-  #keepOnly(root: string, isKept: (key: string, told: Told) => boolean): void {
-    const latest = Object.entries(this.#latest(root));
-    const kept = latest.filter(([key, told]) => isKept(key, told));
-    if (kept.length < latest.length) this.#show(root, Object.fromEntries(kept));
+  #keepOnly(root: string, shouldKeep: (key: string, entry: TaskProgressEntry) => boolean): void {
+    const latest = Object.entries(this.#getLatest(root));
+    const remainingEntries = latest.filter(([key, entry]) => shouldKeep(key, entry));
+    if (remainingEntries.length < latest.length)
+      this.#publishSoon(root, Object.fromEntries(remainingEntries));
   }
 
-  #latest(root: string): ByKey {
-    return this.#next.get(root) ?? this.#cell(root).get();
+  #getLatest(root: string): ProgressByKey {
+    return this.#unpublished.get(root) ?? this.#getCell(root).get();
   }
 
-  #show(root: string, next: ByKey): void {
-    this.#next.set(root, next);
+  #publishSoon(root: string, next: ProgressByKey): void {
+    this.#unpublished.set(root, next);
     this.#cancelFlush ??= this.#schedule(0, () => {
       this.#cancelFlush = undefined;
-      for (const [id, latest] of this.#next) this.#cell(id).set(latest);
-      this.#next.clear();
+      for (const [id, latest] of this.#unpublished) this.#getCell(id).set(latest);
+      this.#unpublished.clear();
     });
   }
 
-  #cell(root: string): WritableCell<ByKey> {
-    let found = this.#cells.get(root);
-    if (found === undefined) {
-      found = cell<ByKey>({});
-      this.#cells.set(root, found);
+  #getCell(root: string): WritableCell<ProgressByKey> {
+    let cell = this.#cells.get(root);
+    if (cell === undefined) {
+      cell = createCell<ProgressByKey>({});
+      this.#cells.set(root, cell);
     }
-    return found;
+    return cell;
   }
 }
 
-function toldIn(report: ProgressReport): Told {
+function toProgressEntry(report: ProgressReport): TaskProgressEntry {
   const { task_id: taskId, message = "" } = report;
-  if (report.type === "task.warning") return { taskId, message, again: { failed: report.attempt } };
+  if (report.type === "task.warning")
+    return { taskId, message, retry: { failedAttempts: report.attempt } };
   return { taskId, message, fraction: report.fraction };
 }

@@ -1,65 +1,69 @@
 import type { Ref } from "react";
-import { chosenVersion, type AnswerNode, type UserNode } from "@deltawire/tasks/chats";
-import { offeredVersions, switchOf, versionEdits } from "../chat/message-footer.tsx";
-import { Button, IconButton } from "../parts/button.tsx";
-import type { OpenChat } from "../state/page.ts";
-import { useWords } from "../words/use-words.ts";
-import { VersionBody, VersionFacts } from "./version-body.tsx";
-import { treeWords } from "./words.ts";
+import { getChosenVersion, type AnswerNode, type UserNode } from "@deltawire/tasks/chats";
+import {
+  getSelectableVersionIds,
+  toSwitcherPosition,
+  createVersionEdits,
+} from "../chat/message-footer.tsx";
+import { Button, IconButton } from "../ui/button.tsx";
+import type { OpenChat } from "../state/app-store.ts";
+import { useMessages } from "../messages/use-messages.ts";
+import { VersionBody, VersionDetails } from "./version-body.tsx";
+import { treeMessages } from "./messages.ts";
 
 interface SidePanelProps {
   chat: OpenChat;
   node: UserNode | AnswerNode | undefined;
   isSeparator: boolean;
-  isChosen: boolean;
+  isCompared: boolean;
   onShowInChat: () => void;
   compareButton: Ref<HTMLButtonElement>;
   onCompareVersions: () => void;
-  onChoose: () => void;
+  onToggleCompared: () => void;
   onClose: () => void;
 }
 
-/** The message that is selected in the picture, whole. */
+/** The complete text of the selected message. */
 export function SidePanel(props: SidePanelProps) {
-  const { chat, node, isSeparator, isChosen, compareButton, onShowInChat, onClose } = props;
-  const words = useWords(treeWords);
-  const version = node === undefined ? undefined : chosenVersion(node);
+  const { chat, node, isSeparator, isCompared, compareButton, onShowInChat, onClose } = props;
+  const t = useMessages(treeMessages);
+  const version = node === undefined ? undefined : getChosenVersion(node);
   return (
-    <aside className="tree-panel" aria-label={words.panel}>
+    <aside className="tree-panel" aria-label={t.panel}>
       <header className="tree-panel-head">
-        <h2 className="one-line" dir="auto">
+        <h2 className="single-line" dir="auto">
           {node === undefined
-            ? words.separator
+            ? t.separator
             : node.kind === "user"
-              ? words.you
-              : whoSays(node, words.byHand)}
+              ? t.you
+              : formatAnswerAuthor(node, t.manual)}
         </h2>
-        {node !== undefined && <VersionSteps chat={chat} node={node} />}
-        <IconButton icon="close" label={words.close} onClick={onClose} />
+        {node !== undefined && <VersionStepper chat={chat} node={node} />}
+        <IconButton icon="close" label={t.close} onClick={onClose} />
       </header>
       <div className="tree-panel-actions">
-        <Button kind="primary" small icon="go" onClick={onShowInChat}>
-          {words.showInChat}
+        <Button kind="primary" small icon="chevron" onClick={onShowInChat}>
+          {t.showInChat}
         </Button>
         {node !== undefined && (
-          <Button small icon={isChosen ? "close" : "check"} onClick={props.onChoose}>
-            {isChosen ? words.unchoose : words.choose}
+          <Button small icon={isCompared ? "close" : "check"} onClick={props.onToggleCompared}>
+            {isCompared ? t.removeFromComparison : t.addToComparison}
           </Button>
         )}
         {node !== undefined && node.versions.length > 1 && (
           <Button ref={compareButton} small onClick={props.onCompareVersions}>
-            {words.compareVersions}
+            {t.compareVersions}
           </Button>
         )}
       </div>
-      {/* Long answers are scrolled by keys too. */}
+      {/* Focusable, so that long answers can be scrolled by keyboard. */}
       {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex */}
-      <div className="tree-panel-body" role="region" aria-label={words.panel} tabIndex={0}>
-        {isSeparator && <p className="quiet">{words.separatorText}</p>}
+      <div className="tree-panel-body" role="region" aria-label={t.panel} tabIndex={0}>
+        {isSeparator && <p className="muted">{t.separatorText}</p>}
         {node !== undefined && version !== undefined && (
           <>
             <VersionBody chat={chat} node={node} version={version} />
-            <VersionFacts version={version} />
+            <VersionDetails version={version} />
           </>
         )}
       </div>
@@ -67,39 +71,43 @@ export function SidePanel(props: SidePanelProps) {
   );
 }
 
-function whoSays(node: AnswerNode, byHand: string): string {
-  const { agent, model, by } = chosenVersion(node);
-  return by === "user" ? byHand : (agent ?? model ?? byHand);
+function formatAnswerAuthor(node: AnswerNode, manualLabel: string): string {
+  const { agent, model, by } = getChosenVersion(node);
+  return by === "user" ? manualLabel : (agent ?? model ?? manualLabel);
 }
 
-function VersionSteps({ chat, node }: { chat: OpenChat; node: UserNode | AnswerNode }) {
-  const words = useWords(treeWords);
-  const place = switchOf(offeredVersions(node), node.version);
-  if (place === undefined) return null;
+function VersionStepper({ chat, node }: { chat: OpenChat; node: UserNode | AnswerNode }) {
+  const t = useMessages(treeMessages);
+  const position = toSwitcherPosition(getSelectableVersionIds(node), node.version);
+  if (position === undefined) return null;
   const show = (versionId: string | undefined) => {
     const state = chat.state.get();
-    if (versionId !== undefined && state.is === "ready")
-      void chat.change(...versionEdits(state.chat, node, versionId));
+    if (versionId !== undefined && state.status === "ready")
+      void chat.change(...createVersionEdits(state.chat, node, versionId));
   };
   return (
-    <span className="tree-steps" role="group" aria-label={words.versionOf(place.at, place.of)}>
+    <span
+      className="tree-steps"
+      role="group"
+      aria-label={t.versionOf(position.number, position.total)}
+    >
       <IconButton
-        icon="go"
+        icon="chevron"
         small
         className="tree-step-back"
-        label={words.previousVersion}
-        disabled={place.previous === undefined}
-        onClick={() => show(place.previous)}
+        label={t.previousVersion}
+        disabled={position.previous === undefined}
+        onClick={() => show(position.previous)}
       />
       <span>
-        {place.at}/{place.of}
+        {position.number}/{position.total}
       </span>
       <IconButton
-        icon="go"
+        icon="chevron"
         small
-        label={words.nextVersion}
-        disabled={place.next === undefined}
-        onClick={() => show(place.next)}
+        label={t.nextVersion}
+        disabled={position.next === undefined}
+        onClick={() => show(position.next)}
       />
     </span>
   );

@@ -1,246 +1,245 @@
+import { assertNever } from "@deltawire/tasks";
 import { useEffect, useMemo, useRef, useState, type Ref } from "react";
 import { flushSync } from "react-dom";
-import { nodeOf, type Chat } from "@deltawire/tasks/chats";
+import { findNode, type Chat } from "@deltawire/tasks/chats";
 import { MissingChat } from "../chat/missing-chat.tsx";
 import { useCell } from "../hooks/use-cell.ts";
-import { useCommands, useOpenChat, usePage } from "../hooks/use-page.ts";
-import { Button, IconButton } from "../parts/button.tsx";
-import { Icon } from "../parts/icon.tsx";
-import { Empty, Spinner } from "../parts/signs.tsx";
-import type { OpenChat } from "../state/page.ts";
-import { hashOf } from "../browser/route.ts";
-import { unreachable } from "../unreachable.ts";
-import { useWords } from "../words/use-words.ts";
+import { useCommands, useOpenChat, useAppStore } from "../hooks/use-app-store.ts";
+import { Button, IconButton } from "../ui/button.tsx";
+import { Icon } from "../ui/icon.tsx";
+import { EmptyState, Spinner } from "../ui/indicators.tsx";
+import type { OpenChat } from "../state/app-store.ts";
+import { formatHashRoute } from "../browser/hash-router.ts";
+import { useMessages } from "../messages/use-messages.ts";
 import {
-  choicesIn,
-  letters,
-  messageIn,
-  toggled,
-  versionsToCompare,
-  type Choices,
-} from "./choices.ts";
-import { Compare } from "./compare.tsx";
-import { Picture, type PictureHandle } from "./picture.tsx";
+  filterExistingVersions,
+  sideLabels,
+  findMessageNode,
+  toggleComparedVersion,
+  getAdjacentVersions,
+  type ComparedVersions,
+} from "./compared-versions.ts";
+import { CompareView } from "./compare-view.tsx";
+import { TreeCanvas, type TreeCanvasHandle } from "./tree-canvas.tsx";
 import { SidePanel } from "./side-panel.tsx";
-import { layoutOf } from "./sizes.ts";
-import { treeOf, type Tree } from "./tree-of.ts";
-import { lastOnPath } from "./walk.ts";
-import { treeWords } from "./words.ts";
+import { layoutChatTree } from "./chat-tree-layout.ts";
+import { buildChatTree, type ChatTree } from "./chat-tree.ts";
+import { findLastItemOnPath } from "./keyboard-navigation.ts";
+import { treeMessages } from "./messages.ts";
 import "./tree.css";
 
-/** The whole conversation as a picture: to see it, to jump, and to compare. */
+/** The chat with all its branches as a tree, to navigate and to compare messages. */
 export function TreeView({ chatId }: { chatId: string }) {
-  const words = useWords(treeWords);
-  const open = useOpenChat(chatId);
-  const state = useCell(open.state);
-  switch (state.is) {
+  const t = useMessages(treeMessages);
+  const openChat = useOpenChat(chatId);
+  const state = useCell(openChat.state);
+  switch (state.status) {
     case "loading":
       return (
-        <div className="tree-waiting">
-          <Spinner label={words.loading} />
+        <div className="tree-loading">
+          <Spinner label={t.loading} />
         </div>
       );
     case "missing":
       return <MissingChat />;
     case "failed":
       return (
-        <Empty title={words.failed} text={state.message}>
-          <Button icon="redo" onClick={() => void open.readAnew()}>
-            {words.retry}
+        <EmptyState title={t.failed} text={state.message}>
+          <Button icon="redo" onClick={() => void openChat.reload()}>
+            {t.retry}
           </Button>
-        </Empty>
+        </EmptyState>
       );
     case "ready":
-      return <ReadyTree open={open} chat={state.chat} />;
+      return <LoadedTree openChat={openChat} chat={state.chat} />;
     default:
-      return unreachable(state);
+      return assertNever(state);
   }
 }
 
-/** By which button: that has the focus again afterwards. */
-type Comparing = "versions" | "chosen";
+/** The button that opened the comparison, which receives the focus when it closes. */
+type ComparisonSource = "versions" | "selection";
 
-function ReadyTree({ open, chat }: { open: OpenChat; chat: Chat }) {
-  const page = usePage();
-  const words = useWords(treeWords);
-  const tree = useMemo(() => treeOf(chat), [chat]);
-  const layout = useMemo(() => layoutOf(chat.roots, tree), [chat.roots, tree]);
-  const picture = useRef<PictureHandle>(null);
-  const [selected, setSelected] = useState<string>();
-  const [chosen, setChosen] = useState<Choices>([]);
-  const [comparing, setComparing] = useState<Comparing>();
+function LoadedTree({ openChat, chat }: { openChat: OpenChat; chat: Chat }) {
+  const app = useAppStore();
+  const t = useMessages(treeMessages);
+  const tree = useMemo(() => buildChatTree(chat), [chat]);
+  const layout = useMemo(() => layoutChatTree(chat.roots, tree), [chat.roots, tree]);
+  const canvas = useRef<TreeCanvasHandle>(null);
+  const [selectedId, setSelectedId] = useState<string>();
+  const [comparedVersions, setComparedVersions] = useState<ComparedVersions>([]);
+  const [comparisonSource, setComparisonSource] = useState<ComparisonSource>();
   const compareVersionsButton = useRef<HTMLButtonElement>(null);
-  const compareChosenButton = useRef<HTMLButtonElement>(null);
-  const choices = choicesIn(chat, chosen);
-  const letterOf = useMemo(
-    () => new Map(chosen.map(({ nodeId }, index) => [nodeId, letters[index] ?? ""])),
-    [chosen],
+  const compareSelectionButton = useRef<HTMLButtonElement>(null);
+  const versions = filterExistingVersions(chat, comparedVersions);
+  const sideLabelByNode = useMemo(
+    () => new Map(comparedVersions.map(({ nodeId }, index) => [nodeId, sideLabels[index] ?? ""])),
+    [comparedVersions],
   );
 
   const showInChat = async (nodeId: string) => {
     if (tree.get(nodeId)?.isOnPath !== true)
-      await open.change({ type: "choose_branch", node_id: nodeId });
-    page.router.go({ is: "chat", chatId: chat.chat_id, nodeId });
+      await openChat.change({ type: "choose_branch", node_id: nodeId });
+    app.router.navigate({ type: "chat", chatId: chat.chat_id, nodeId });
   };
-  const choose = (nodeId: string) => {
-    const node = messageIn(chat, nodeId);
+  const toggleCompared = (nodeId: string) => {
+    const node = findMessageNode(chat, nodeId);
     if (node === undefined) return;
-    setChosen(toggled(choices, { nodeId, versionId: node.version }));
-    setComparing(undefined);
+    setComparedVersions(toggleComparedVersion(versions, { nodeId, versionId: node.version }));
+    setComparisonSource(undefined);
   };
   const compareVersions = (nodeId: string) => {
-    const node = messageIn(chat, nodeId);
-    const both = node === undefined ? undefined : versionsToCompare(node);
-    if (both === undefined) return;
-    setChosen(both);
-    setComparing("versions");
+    const node = findMessageNode(chat, nodeId);
+    const adjacentVersions = node === undefined ? undefined : getAdjacentVersions(node);
+    if (adjacentVersions === undefined) return;
+    setComparedVersions(adjacentVersions);
+    setComparisonSource("versions");
   };
-  // Somebody else may delete what is compared.
-  const isGone = comparing !== undefined && choices.length < letters.length;
+  // A compared version may be deleted in another tab.
+  const isDeleted = comparisonSource !== undefined && versions.length < sideLabels.length;
   useEffect(() => {
-    if (!isGone) return;
-    picture.current?.focus();
-    page.toasts.show({ kind: "info", text: words.compareGone });
-  }, [isGone, page, words]);
-  const backToPicture = () => {
-    flushSync(() => setComparing(undefined));
-    const cameFrom = comparing === "versions" ? compareVersionsButton : compareChosenButton;
-    cameFrom.current?.focus();
+    if (!isDeleted) return;
+    canvas.current?.focus();
+    app.toasts.show({ kind: "info", text: t.compareMissing });
+  }, [isDeleted, app, t]);
+  const backToTree = () => {
+    flushSync(() => setComparisonSource(undefined));
+    const button = comparisonSource === "versions" ? compareVersionsButton : compareSelectionButton;
+    button.current?.focus();
   };
-  const toPath = () => {
-    const end = lastOnPath(tree);
-    if (end !== undefined) picture.current?.goTo(end);
+  const goToPathEnd = () => {
+    const end = findLastItemOnPath(tree);
+    if (end !== undefined) canvas.current?.centerOnNode(end);
   };
   useCommands([
     {
       id: "tree.in",
-      title: words.zoomIn,
-      group: words.group,
+      title: t.zoomIn,
+      group: t.group,
       keys: "+",
-      run: () => picture.current?.zoom(1.25),
+      run: () => canvas.current?.zoom(1.25),
     },
     {
       id: "tree.out",
-      title: words.zoomOut,
-      group: words.group,
+      title: t.zoomOut,
+      group: t.group,
       keys: "-",
-      run: () => picture.current?.zoom(0.8),
+      run: () => canvas.current?.zoom(0.8),
     },
     {
       id: "tree.fit",
-      title: words.fit,
-      group: words.group,
+      title: t.fit,
+      group: t.group,
       keys: "0",
-      run: () => picture.current?.fit(),
+      run: () => canvas.current?.fit(),
     },
-    { id: "tree.path", title: words.toPath, group: words.group, run: toPath },
+    { id: "tree.path", title: t.toPath, group: t.group, run: goToPathEnd },
   ]);
 
-  if (comparing !== undefined && !isGone)
+  if (comparisonSource !== undefined && !isDeleted)
     return (
-      <Compare
-        open={open}
+      <CompareView
+        openChat={openChat}
         chat={chat}
-        choices={choices}
-        onChange={setChosen}
+        versions={versions}
+        onChange={setComparedVersions}
         onShowInChat={(nodeId) => void showInChat(nodeId)}
-        onBack={backToPicture}
+        onBack={backToTree}
       />
     );
-  const node = selected === undefined ? undefined : nodeOf(chat, selected);
+  const node = selectedId === undefined ? undefined : findNode(chat, selectedId);
   return (
-    <section className="tree" aria-label={words.tree} data-panel={node !== undefined || undefined}>
-      <header className="tree-bar-top">
+    <section className="tree" aria-label={t.tree} data-panel={node !== undefined || undefined}>
+      <header className="tree-toolbar">
         <a
           className="icon-button"
-          href={hashOf({ is: "chat", chatId: chat.chat_id })}
-          aria-label={words.backToChat}
-          title={words.backToChat}
+          href={formatHashRoute({ type: "chat", chatId: chat.chat_id })}
+          aria-label={t.backToChat}
+          title={t.backToChat}
         >
           <Icon name="back" />
         </a>
-        <h1 className="one-line" dir="auto">
-          {chat.title === "" ? words.untitled : chat.title}
+        <h1 className="single-line" dir="auto">
+          {chat.title === "" ? t.untitled : chat.title}
         </h1>
-        <span className="quiet">{countsOf(tree, words.count)}</span>
+        <span className="muted">{formatTreeCounts(tree, t.count)}</span>
       </header>
       <div className="tree-area">
         {tree.size === 0 ? (
-          <Empty title={words.empty} text={words.emptyText} />
+          <EmptyState title={t.empty} text={t.emptyText} />
         ) : (
-          <Picture
+          <TreeCanvas
             tree={tree}
             layout={layout}
-            selected={selected}
-            letters={letterOf}
-            onSelect={setSelected}
+            selectedId={selectedId}
+            sideLabels={sideLabelByNode}
+            onSelect={setSelectedId}
             onOpen={(nodeId) => void showInChat(nodeId)}
-            onChoose={choose}
-            handle={picture}
+            onToggleCompared={toggleCompared}
+            handle={canvas}
           />
         )}
-        <div className="tree-tools" role="group" aria-label={words.group}>
-          <IconButton icon="add" label={words.zoomIn} onClick={() => picture.current?.zoom(1.25)} />
-          <IconButton
-            icon="minus"
-            label={words.zoomOut}
-            onClick={() => picture.current?.zoom(0.8)}
-          />
-          <IconButton icon="fit" label={words.fit} onClick={() => picture.current?.fit()} />
-          <IconButton icon="target" label={words.toPath} onClick={toPath} />
+        <div className="tree-tools" role="group" aria-label={t.group}>
+          <IconButton icon="add" label={t.zoomIn} onClick={() => canvas.current?.zoom(1.25)} />
+          <IconButton icon="minus" label={t.zoomOut} onClick={() => canvas.current?.zoom(0.8)} />
+          <IconButton icon="fit" label={t.fit} onClick={() => canvas.current?.fit()} />
+          <IconButton icon="target" label={t.toPath} onClick={goToPathEnd} />
         </div>
-        {choices.length > 0 && (
-          <ChosenBar
-            count={choices.length}
-            compareButton={compareChosenButton}
-            onCompare={() => setComparing("chosen")}
-            onClear={() => setChosen([])}
+        {versions.length > 0 && (
+          <ComparisonBar
+            count={versions.length}
+            compareButton={compareSelectionButton}
+            onCompare={() => setComparisonSource("selection")}
+            onClear={() => setComparedVersions([])}
           />
         )}
       </div>
-      {selected !== undefined && node !== undefined && (
+      {selectedId !== undefined && node !== undefined && (
         <SidePanel
-          chat={open}
+          chat={openChat}
           node={node.kind === "separator" ? undefined : node}
           isSeparator={node.kind === "separator"}
-          isChosen={letterOf.has(selected)}
-          onShowInChat={() => void showInChat(selected)}
+          isCompared={sideLabelByNode.has(selectedId)}
+          onShowInChat={() => void showInChat(selectedId)}
           compareButton={compareVersionsButton}
-          onCompareVersions={() => compareVersions(selected)}
-          onChoose={() => choose(selected)}
-          onClose={() => setSelected(undefined)}
+          onCompareVersions={() => compareVersions(selectedId)}
+          onToggleCompared={() => toggleCompared(selectedId)}
+          onClose={() => setSelectedId(undefined)}
         />
       )}
     </section>
   );
 }
 
-function countsOf(tree: Tree, count: (messages: number, branches: number) => string): string {
+function formatTreeCounts(
+  tree: ChatTree,
+  formatCount: (messages: number, branches: number) => string,
+): string {
   const items = [...tree.values()];
-  const messages = items.filter(({ kind }) => kind !== "separator").length;
-  return count(messages, items.filter(({ children }) => children.length === 0).length);
+  const messageCount = items.filter(({ kind }) => kind !== "separator").length;
+  return formatCount(messageCount, items.filter(({ children }) => children.length === 0).length);
 }
 
-interface ChosenBarProps {
+interface ComparisonBarProps {
   count: number;
   compareButton: Ref<HTMLButtonElement>;
   onCompare: () => void;
   onClear: () => void;
 }
 
-function ChosenBar({ count, compareButton, onCompare, onClear }: ChosenBarProps) {
-  const words = useWords(treeWords);
-  const isReady = count === letters.length;
+function ComparisonBar({ count, compareButton, onCompare, onClear }: ComparisonBarProps) {
+  const t = useMessages(treeMessages);
+  const isReady = count === sideLabels.length;
   return (
-    <div className="tree-chosen" role="status">
-      <span>{isReady ? words.chosenTwo : words.chosenOne}</span>
+    <div className="tree-comparison-bar" role="status">
+      <span>{isReady ? t.twoSelected : t.oneSelected}</span>
       {isReady && (
         <Button ref={compareButton} kind="primary" small onClick={onCompare}>
-          {words.compare}
+          {t.compare}
         </Button>
       )}
       <Button kind="ghost" small onClick={onClear}>
-        {words.clear}
+        {t.clear}
       </Button>
     </div>
   );

@@ -1,74 +1,81 @@
 import type { AnswerNode, AnswerVersion, UserNode, UserVersion } from "@deltawire/tasks/chats";
-import { Answer } from "../answer/answer.tsx";
-import { costOf, saysOf, statusKinds } from "../chat/answer-facts.ts";
-import { usedInRows } from "../chat/answer-usage.tsx";
-import { chatWords } from "../chat/words.ts";
-import { Status } from "../parts/signs.tsx";
-import type { OpenChat } from "../state/page.ts";
-import { useFormat } from "../words/format.ts";
-import { useWords } from "../words/use-words.ts";
-import { treeWords } from "./words.ts";
+import { AnswerBody } from "../answer/answer-body.tsx";
+import {
+  summarizeAnswerUsage,
+  toAnswerState,
+  statusKindByAnswerState,
+} from "../chat/answer-summary.ts";
+import { toUsageRows } from "../chat/answer-usage.tsx";
+import { chatViewMessages } from "../chat/messages.ts";
+import { StatusBadge } from "../ui/indicators.tsx";
+import type { OpenChat } from "../state/app-store.ts";
+import { useFormatter } from "../messages/format.ts";
+import { useMessages } from "../messages/use-messages.ts";
+import { treeMessages } from "./messages.ts";
 
 interface VersionProps {
   node: UserNode | AnswerNode;
   version: UserVersion | AnswerVersion;
 }
 
-/** What was said, whole. */
+/** The complete text of a version. */
 export function VersionBody({ chat, node, version }: VersionProps & { chat: OpenChat }) {
-  const words = useWords(treeWords);
+  const t = useMessages(treeMessages);
   if (node.kind === "answer" && "output" in version)
-    return <Answer chat={chat} node={node} version={version} />;
+    return <AnswerBody chat={chat} node={node} version={version} />;
   if ("output" in version) return null;
-  const beside = [
+  const attachmentNames = [
     ...version.contexts.map(({ title }) => title),
     ...version.attachments.map(({ filename, kind }) => filename ?? kind),
   ];
   return (
     <>
       <div className="plain-text" dir="auto">
-        {version.text === "" ? words.saysNothing : version.text}
+        {version.text === "" ? t.noText : version.text}
       </div>
-      {beside.length > 0 && (
-        <p className="quiet" dir="auto">
-          {words.attachments}: {beside.join(", ")}
+      {attachmentNames.length > 0 && (
+        <p className="muted" dir="auto">
+          {t.attachments}: {attachmentNames.join(", ")}
         </p>
       )}
     </>
   );
 }
 
-interface FactsProps extends Pick<VersionProps, "version"> {
-  /** What it lacks is named too: the other may have it. */
+interface VersionDetailsProps extends Pick<VersionProps, "version"> {
+  /** If true, rows without a value are shown, too, so that both sides have the same rows. Default false. */
   isCompared?: boolean | undefined;
 }
 
-/** Who said it, when, for how much, and how it ended. */
-export function VersionFacts({ version, isCompared = false }: FactsProps) {
-  const words = useWords(treeWords);
-  const chat = useWords(chatWords);
-  const format = useFormat();
+/** Author, time, usage and status of a version. */
+export function VersionDetails({ version, isCompared = false }: VersionDetailsProps) {
+  const t = useMessages(treeMessages);
+  const chatMessages = useMessages(chatViewMessages);
+  const format = useFormatter();
   const isAnswer = "output" in version;
-  const named = (name: string, value: string | undefined) =>
-    value === undefined && !isCompared ? [] : [{ name, value: value ?? "–" }];
+  const toRows = (name: string, value: string | undefined) =>
+    value === undefined && !isCompared ? [] : [{ name, value: value ?? "–", isPart: false }];
   const rows = [
-    ...(isAnswer ? named(words.agent, version.agent) : []),
-    ...(isAnswer ? named(words.model, version.model) : []),
-    { name: words.when, value: format.exactly(version.created_at) },
-    ...(isAnswer ? usedInRows(costOf([version]), format, chat) : []),
+    ...(isAnswer ? toRows(t.agent, version.agent) : []),
+    ...(isAnswer ? toRows(t.model, version.model) : []),
+    { name: t.time, value: format.dateTime(version.created_at), isPart: false },
+    ...(isAnswer ? toUsageRows(summarizeAnswerUsage([version]), format, chatMessages) : []),
   ];
   return (
-    <dl className="tree-facts">
+    <dl className="tree-version-details">
       {isAnswer && (
         <div>
-          <dt>{words.status}</dt>
+          <dt>{t.status}</dt>
           <dd>
-            <Status kind={statusKinds[saysOf(version)]} label={chat[saysOf(version)]} />
+            <StatusBadge
+              kind={statusKindByAnswerState[toAnswerState(version)]}
+              label={chatMessages[toAnswerState(version)]}
+            />
           </dd>
         </div>
       )}
-      {rows.map(({ name, value }) => (
-        <div key={name}>
+      {rows.map(({ name, value, isPart }) => (
+        <div key={name} data-sub-row={isPart || undefined}>
           <dt>{name}</dt>
           <dd dir="auto">{value}</dd>
         </div>

@@ -1,80 +1,103 @@
-import type { Block, Mark } from "@deltawire/tasks/markdown";
-import { markedBlocks } from "../markdown/markdown-words.ts";
+import type { MarkdownBlock, MarkRange } from "@deltawire/tasks/markdown";
+import { markBlocks } from "../markdown/markdown-text.ts";
 
 export interface DiffPart {
-  /** `gone` is only in the first text, `new` only in the second. */
-  readonly kind: "same" | "gone" | "new";
+  /** `removed` is only in the first text, `added` only in the second. */
+  readonly kind: "same" | "removed" | "added";
   readonly text: string;
 }
 
 export interface DiffLimits {
-  /** Of words of both texts, and of those that differ. Beyond them lines are compared, and beyond them whole texts. */
+  /**
+   * Maximum number of words in both texts. If it is exceeded, lines are compared instead of words. If the lines
+   * exceed it too, all text counts as changed.
+   */
   readonly words: number;
+  /** Maximum number of changed words or lines, with the same fallback. */
   readonly changes: number;
 }
 
 /** 20,000 words with 1,200 changes take about 60 ms and 6 MB. */
-const usual: DiffLimits = { words: 20_000, changes: 1_200 };
+const defaultLimits: DiffLimits = { words: 20_000, changes: 1_200 };
 
 /**
- * What differs between two texts, by words. `same` and `gone` together are the first text, `same` and `new` the second, to
- * the letter.
+ * Compares two texts by words. All `same` and `removed` parts joined are exactly the first text, all `same` and `added`
+ * parts the second.
  */
-export function wordDiff(before: string, after: string, limits: DiffLimits = usual): DiffPart[] {
+export function diffWords(
+  before: string,
+  after: string,
+  limits: DiffLimits = defaultLimits,
+): DiffPart[] {
   const parts =
-    diffOf(wordsIn(before), wordsIn(after), limits) ??
-    diffOf(linesIn(before), linesIn(after), limits) ??
-    wholly(before, after);
-  return readable(joined(parts));
+    diffTokens(splitWords(before), splitWords(after), limits) ??
+    diffTokens(splitLines(before), splitLines(after), limits) ??
+    replaceText(before, after);
+  return absorbSpaces(mergeParts(parts));
 }
 
-/** Whether there is a word in one that the other lacks. */
-export function isSameText(parts: readonly DiffPart[]): boolean {
+/** True if both texts are equal. */
+export function isUnchanged(parts: readonly DiffPart[]): boolean {
   return parts.every(({ kind }) => kind === "same");
 }
 
-/** Words, blanks, and every other character on its own: signs, and what is written without blanks. */
-const words =
+/** Matches words, whitespace, and every other character separately: punctuation, and scripts without spaces. */
+const wordPattern =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]|[\p{L}\p{M}\p{N}_]+?(?=[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]|[^\p{L}\p{M}\p{N}_]|$)|\s+|[^]/gu;
 
-function wordsIn(text: string): string[] {
-  return text.match(words) ?? [];
+function splitWords(text: string): string[] {
+  return text.match(wordPattern) ?? [];
 }
 
-function linesIn(text: string): string[] {
+function splitLines(text: string): string[] {
   return text.match(/[^\n]*\n|[^\n]+$/g) ?? [];
 }
 
-function wholly(before: string, after: string): DiffPart[] {
+function replaceText(before: string, after: string): DiffPart[] {
   return [
-    { kind: "gone", text: before },
-    { kind: "new", text: after },
+    { kind: "removed", text: before },
+    { kind: "added", text: after },
   ];
 }
 
-/** Undefined where it would take too long. */
-function diffOf(
+/** Returns undefined if a limit is exceeded. */
+function diffTokens(
   before: readonly string[],
   after: readonly string[],
   limits: DiffLimits,
 ): DiffPart[] | undefined {
-  let start = 0;
-  while (start < before.length && start < after.length && before[start] === after[start])
-    start += 1;
-  let end = 0;
-  const most = Math.min(before.length, after.length) - start;
-  while (end < most && before[before.length - 1 - end] === after[after.length - 1 - end]) end += 1;
+  let prefixLength = 0;
+  while (
+    prefixLength < before.length &&
+    prefixLength < after.length &&
+    before[prefixLength] === after[prefixLength]
+  )
+    prefixLength += 1;
+  let suffixLength = 0;
+  const maxSuffixLength = Math.min(before.length, after.length) - prefixLength;
+  while (
+    suffixLength < maxSuffixLength &&
+    before[before.length - 1 - suffixLength] === after[after.length - 1 - suffixLength]
+  )
+    suffixLength += 1;
   const middle = shortestEdit(
-    before.slice(start, before.length - end),
-    after.slice(start, after.length - end),
+    before.slice(prefixLength, before.length - suffixLength),
+    after.slice(prefixLength, after.length - suffixLength),
     limits,
   );
   if (middle === undefined) return undefined;
-  const same = (texts: readonly string[]): DiffPart => ({ kind: "same", text: texts.join("") });
-  return [same(before.slice(0, start)), ...middle, same(before.slice(before.length - end))];
+  const toSamePart = (texts: readonly string[]): DiffPart => ({
+    kind: "same",
+    text: texts.join(""),
+  });
+  return [
+    toSamePart(before.slice(0, prefixLength)),
+    ...middle,
+    toSamePart(before.slice(before.length - suffixLength)),
+  ];
 }
 
-/** Myers, "An O(ND) difference algorithm and its variations", 1986; the furthest points of every step are kept to go back along them. */
+/** Myers, "An O(ND) difference algorithm and its variations", 1986. Stores the furthest rows of each step for `backtrack`. */
 function shortestEdit(
   before: readonly string[],
   after: readonly string[],
@@ -82,26 +105,29 @@ function shortestEdit(
 ): DiffPart[] | undefined {
   const [rows, columns] = [before.length, after.length];
   if (rows + columns > limits.words) return undefined;
-  const most = Math.min(rows + columns, limits.changes);
-  const furthest = new Int32Array(2 * most + 3);
-  const zero = most + 1;
+  const maxSteps = Math.min(rows + columns, limits.changes);
+  const furthest = new Int32Array(2 * maxSteps + 3);
+  /** Index of diagonal 0. */
+  const zeroIndex = maxSteps + 1;
   const steps: Int32Array[] = [];
-  const at = (line: number) => furthest[zero + line] ?? 0;
-  for (let step = 0; step <= most; step += 1) {
-    for (let line = -step; line <= step; line += 2) {
-      const down = line === -step || (line !== step && at(line - 1) < at(line + 1));
-      let row = down ? at(line + 1) : at(line - 1) + 1;
-      while (row < rows && row - line < columns && before[row] === after[row - line]) row += 1;
-      furthest[zero + line] = row;
-      if (row >= rows && row - line >= columns) return wayBack(before, after, steps, step);
+  const rowOn = (diagonal: number) => furthest[zeroIndex + diagonal] ?? 0;
+  for (let step = 0; step <= maxSteps; step += 1) {
+    for (let diagonal = -step; diagonal <= step; diagonal += 2) {
+      const isInsertion =
+        diagonal === -step || (diagonal !== step && rowOn(diagonal - 1) < rowOn(diagonal + 1));
+      let row = isInsertion ? rowOn(diagonal + 1) : rowOn(diagonal - 1) + 1;
+      while (row < rows && row - diagonal < columns && before[row] === after[row - diagonal])
+        row += 1;
+      furthest[zeroIndex + diagonal] = row;
+      if (row >= rows && row - diagonal >= columns) return backtrack(before, after, steps, step);
     }
-    steps.push(furthest.slice(zero - step, zero + step + 1));
+    steps.push(furthest.slice(zeroIndex - step, zeroIndex + step + 1));
   }
   return undefined;
 }
 
-/** `steps[n]` has the rows of the lines -n to n after n changes. */
-function wayBack(
+/** `steps[n]` has the furthest rows on the diagonals -n to n after n changes. */
+function backtrack(
   before: readonly string[],
   after: readonly string[],
   steps: readonly Int32Array[],
@@ -111,18 +137,19 @@ function wayBack(
   let row = before.length;
   let column = after.length;
   for (let step = changes; step > 0; step -= 1) {
-    const line = row - column;
+    const diagonal = row - column;
     const rowOn = (other: number) => steps[step - 1]?.[other + step - 1] ?? -1;
-    const down = line === -step || (line !== step && rowOn(line - 1) < rowOn(line + 1));
-    const lineBefore = down ? line + 1 : line - 1;
-    const rowBefore = rowOn(lineBefore);
-    const columnBefore = rowBefore - lineBefore;
-    const begin = down ? rowBefore : rowBefore + 1;
-    if (row > begin) parts.push({ kind: "same", text: before.slice(begin, row).join("") });
+    const isInsertion =
+      diagonal === -step || (diagonal !== step && rowOn(diagonal - 1) < rowOn(diagonal + 1));
+    const diagonalBefore = isInsertion ? diagonal + 1 : diagonal - 1;
+    const rowBefore = rowOn(diagonalBefore);
+    const columnBefore = rowBefore - diagonalBefore;
+    const sameStart = isInsertion ? rowBefore : rowBefore + 1;
+    if (row > sameStart) parts.push({ kind: "same", text: before.slice(sameStart, row).join("") });
     parts.push(
-      down
-        ? { kind: "new", text: after[columnBefore] ?? "" }
-        : { kind: "gone", text: before[rowBefore] ?? "" },
+      isInsertion
+        ? { kind: "added", text: after[columnBefore] ?? "" }
+        : { kind: "removed", text: before[rowBefore] ?? "" },
     );
     row = rowBefore;
     column = columnBefore;
@@ -131,22 +158,22 @@ function wayBack(
   return parts.toReversed();
 }
 
-/** Neighbours of one kind in one part; between two that are the same, what is gone first. */
-function joined(parts: readonly DiffPart[]): DiffPart[] {
+/** Merges adjacent parts of the same kind, and puts removed text before added text. */
+function mergeParts(parts: readonly DiffPart[]): DiffPart[] {
   const result: DiffPart[] = [];
-  let [gone, added] = ["", ""];
+  let [removed, added] = ["", ""];
   const flush = () => {
-    if (gone !== "") result.push({ kind: "gone", text: gone });
-    if (added !== "") result.push({ kind: "new", text: added });
-    [gone, added] = ["", ""];
+    if (removed !== "") result.push({ kind: "removed", text: removed });
+    if (added !== "") result.push({ kind: "added", text: added });
+    [removed, added] = ["", ""];
   };
   for (const { kind, text } of parts) {
     if (text === "") continue;
-    if (kind === "gone") gone += text;
-    else if (kind === "new") added += text;
+    if (kind === "removed") removed += text;
+    else if (kind === "added") added += text;
     else {
       const last = result.at(-1);
-      if (gone === "" && added === "" && last?.kind === "same")
+      if (removed === "" && added === "" && last?.kind === "same")
         result[result.length - 1] = { kind, text: last.text + text };
       else {
         flush();
@@ -158,63 +185,64 @@ function joined(parts: readonly DiffPart[]): DiffPart[] {
   return result;
 }
 
-/** A blank that is the same between words that are not would cut every changed sentence into words. */
-function readable(parts: readonly DiffPart[]): DiffPart[] {
-  return joined(
+/** Marks a space between two replaced words as replaced; otherwise a changed sentence would be split into single words. */
+function absorbSpaces(parts: readonly DiffPart[]): DiffPart[] {
+  return mergeParts(
     parts.flatMap((part, index): DiffPart[] => {
-      const between =
+      const isAbsorbed =
         part.kind === "same" &&
         index > 0 &&
         index < parts.length - 1 &&
         /^[^\S\n]+$/.test(part.text) &&
-        isBothWays(parts, index);
-      return between
+        isBetweenReplacements(parts, index);
+      return isAbsorbed
         ? [
-            { kind: "gone", text: part.text },
-            { kind: "new", text: part.text },
+            { kind: "removed", text: part.text },
+            { kind: "added", text: part.text },
           ]
         : [part];
     }),
   );
 }
 
-/** Whether words were replaced on both of its sides: then the blank is no landmark. */
-function isBothWays(parts: readonly DiffPart[], index: number): boolean {
-  const left = parts[index - 1]?.kind === "new" && parts[index - 2]?.kind === "gone";
-  const right = parts[index + 1]?.kind === "gone" && parts[index + 2]?.kind === "new";
-  return left && right;
+/** True if words were replaced on both sides of the part. */
+function isBetweenReplacements(parts: readonly DiffPart[], index: number): boolean {
+  const isLeftReplaced = parts[index - 1]?.kind === "added" && parts[index - 2]?.kind === "removed";
+  const isRightReplaced =
+    parts[index + 1]?.kind === "removed" && parts[index + 2]?.kind === "added";
+  return isLeftReplaced && isRightReplaced;
 }
 
-/** Blocks with marks on what only one side says, of which `parts` is what differs in its `comparedWords`. */
-export function withMarks(
-  blocks: readonly Block[],
+/** Marks the text in `blocks` that only one side has. `parts` must be a diff of their `blocksToComparableText`. */
+export function markDifferences(
+  blocks: readonly MarkdownBlock[],
   parts: readonly DiffPart[],
-  side: "gone" | "new",
-): Block[] {
-  const ahead = rangesOf(parts, side);
-  let at = 0;
-  let first = 0;
-  return markedBlocks(blocks, (text) => {
-    const [from, to] = [at, at + text.length];
-    at = to;
-    const marks: Mark[] = [];
-    while ((ahead[first]?.[1] ?? Infinity) <= from) first += 1;
-    for (let next = first; (ahead[next]?.[0] ?? Infinity) < to; next += 1) {
-      const [start, end] = ahead[next] ?? [0, 0];
-      marks.push([Math.max(start, from) - from, Math.min(end, to) - from]);
+  side: "removed" | "added",
+): MarkdownBlock[] {
+  const ranges = getChangedRanges(parts, side);
+  let offset = 0;
+  let rangeIndex = 0;
+  return markBlocks(blocks, (text) => {
+    const [textStart, textEnd] = [offset, offset + text.length];
+    offset = textEnd;
+    const marks: MarkRange[] = [];
+    while ((ranges[rangeIndex]?.[1] ?? Infinity) <= textStart) rangeIndex += 1;
+    for (let next = rangeIndex; (ranges[next]?.[0] ?? Infinity) < textEnd; next += 1) {
+      const [start, end] = ranges[next] ?? [0, 0];
+      marks.push([Math.max(start, textStart) - textStart, Math.min(end, textEnd) - textStart]);
     }
     return marks;
   });
 }
 
-/** Where the text of one side has what the other lacks. */
-function rangesOf(parts: readonly DiffPart[], side: "gone" | "new"): Mark[] {
-  const ranges: Mark[] = [];
-  let at = 0;
+/** Returns the ranges in the text of one side that the other side lacks. */
+function getChangedRanges(parts: readonly DiffPart[], side: "removed" | "added"): MarkRange[] {
+  const ranges: MarkRange[] = [];
+  let offset = 0;
   for (const { kind, text } of parts) {
     if (kind !== "same" && kind !== side) continue;
-    if (kind === side) ranges.push([at, at + text.length]);
-    at += text.length;
+    if (kind === side) ranges.push([offset, offset + text.length]);
+    offset += text.length;
   }
   return ranges;
 }

@@ -1,64 +1,71 @@
 import { useCell } from "../hooks/use-cell.ts";
-import { usePage } from "../hooks/use-page.ts";
-import { Button } from "../parts/button.tsx";
-import { Field, Select } from "../parts/field.tsx";
-import { Fold } from "../parts/signs.tsx";
-import { useCopying } from "../parts/copying.ts";
-import { useWords } from "../words/use-words.ts";
-import type { CodexMigration, CodexStatus } from "./read-status.ts";
-import { upstreamWords, type UpstreamWords } from "./words.ts";
+import { useAppStore } from "../hooks/use-app-store.ts";
+import { Button } from "../ui/button.tsx";
+import { Field, Select } from "../ui/field.tsx";
+import { Collapsible } from "../ui/indicators.tsx";
+import { useCopyButton } from "../ui/use-copy-button.ts";
+import { useMessages } from "../messages/use-messages.ts";
+import type { CodexMigration, CodexStatus } from "./gateway-status.ts";
+import { upstreamMessages, type UpstreamMessages } from "./messages.ts";
 
 interface ConnectCodexProps {
   codex: CodexStatus;
-  onModel: (model: string) => void;
+  onModelChange: (model: string) => void;
 }
 
-export function ConnectCodex({ codex, onModel }: ConnectCodexProps) {
-  const words = useWords(upstreamWords);
-  const choices = useCell(usePage().choices);
+/** Shows how to run Codex on this gateway, and what `migrate` would change in its configuration. */
+export function ConnectCodex({ codex, onModelChange }: ConnectCodexProps) {
+  const t = useMessages(upstreamMessages);
+  const choices = useCell(useAppStore().choices);
   const { model, block } = codex;
   const names = (choices?.models ?? [])
     .filter(({ type }) => type === "chat")
     .map(({ name }) => name);
-  const offered = names.includes(model) ? names : [model, ...names];
+  const modelNames = names.includes(model) ? names : [model, ...names];
   return (
-    <section className="upstreams-card" aria-label={words.codex}>
+    <section className="upstreams-card" aria-label={t.codex}>
       <header>
-        <h2>{words.codex}</h2>
+        <h2>{t.codex}</h2>
       </header>
-      <Field label={words.model}>
-        <Select value={model} onChange={(event) => onModel(event.currentTarget.value)}>
-          {offered.map((name) => (
+      <Field label={t.model}>
+        <Select value={model} onChange={(event) => onModelChange(event.currentTarget.value)}>
+          {modelNames.map((name) => (
             <option key={name}>{name}</option>
           ))}
         </Select>
       </Field>
-      <p>{words.codexRun}</p>
-      <ToCopy label={words.codexRun} text={codex.command} words={words} />
-      <p>{words.codexPaste}</p>
-      <ToCopy label={words.codexPaste} text={block} words={words} />
-      {codex.token_required && <p className="upstreams-quiet">{words.codexToken}</p>}
-      <Migration migration={codex.migration} words={words} />
+      <p>{t.codexRun}</p>
+      <CopyableCode label={t.codexRun} text={codex.command} messages={t} />
+      <p>{t.codexPaste}</p>
+      <CopyableCode label={t.codexPaste} text={block} messages={t} />
+      {codex.token_required && <p className="upstreams-muted">{t.codexToken}</p>}
+      <MigrationPreview migration={codex.migration} messages={t} />
     </section>
   );
 }
 
-function Migration({ migration, words }: { migration: CodexMigration; words: UpstreamWords }) {
+function MigrationPreview({
+  migration,
+  messages: t,
+}: {
+  migration: CodexMigration;
+  messages: UpstreamMessages;
+}) {
   return (
-    <Fold summary={words.migration} open={migration.is === "possible" ? true : undefined}>
+    <Collapsible summary={t.migration} open={migration.status === "possible" ? true : undefined}>
       <div className="upstreams-migration">
-        {migration.is === "unknown" && <p>{words.migrationUnknown}</p>}
-        {migration.is === "not needed" && <p>{words.migrationNotNeeded(migration.file)}</p>}
-        {migration.is === "impossible" && <p>{words.migrationImpossible(migration.why)}</p>}
-        {migration.is === "possible" && (
+        {migration.status === "unknown" && <p>{t.migrationUnknown}</p>}
+        {migration.status === "not_needed" && <p>{t.migrationNotNeeded(migration.file)}</p>}
+        {migration.status === "impossible" && <p>{t.migrationImpossible(migration.reason)}</p>}
+        {migration.status === "possible" && (
           <>
-            <p>{words.migrationIntro}</p>
+            <p>{t.migrationIntro}</p>
             {migration.changes.map(({ file, diff }) => (
-              <Diff key={file} file={file} diff={diff} />
+              <FileDiff key={file} file={file} diff={diff} />
             ))}
-            {migration.unset.length > 0 && <p>{words.unset(migration.unset.join(", "))}</p>}
-            <p>{words.migrationRun}</p>
-            <ToCopy label={words.migrationRun} text="npm start -- migrate --write" words={words} />
+            {migration.unset.length > 0 && <p>{t.setVariables(migration.unset.join(", "))}</p>}
+            <p>{t.migrationRun}</p>
+            <CopyableCode label={t.migrationRun} text="npm start -- migrate --write" messages={t} />
           </>
         )}
         {"notes" in migration && migration.notes.length > 0 && (
@@ -69,18 +76,18 @@ function Migration({ migration, words }: { migration: CodexMigration; words: Ups
           </ul>
         )}
       </div>
-    </Fold>
+    </Collapsible>
   );
 }
 
-function Diff({ file, diff }: { file: string; diff: string }) {
+function FileDiff({ file, diff }: { file: string; diff: string }) {
   const lines = diff.trimEnd().split("\n");
   return (
-    // What scrolls has to be reached by the keyboard.
+    // A scrollable element must be focusable by keyboard.
     // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex
     <pre className="upstreams-code" role="group" aria-label={file} tabIndex={0}>
-      {lines.map((line, at) => (
-        <span key={at} data-sign={/^[+-](?![+-]{2} )/.exec(line)?.[0]}>
+      {lines.map((line, index) => (
+        <span key={index} data-sign={/^[+-](?![+-]{2} )/.exec(line)?.[0]}>
           {line}
         </span>
       ))}
@@ -88,11 +95,19 @@ function Diff({ file, diff }: { file: string; diff: string }) {
   );
 }
 
-function ToCopy({ label, text, words }: { label: string; text: string; words: UpstreamWords }) {
-  const { state, copy } = useCopying(() => text);
+function CopyableCode({
+  label,
+  text,
+  messages: t,
+}: {
+  label: string;
+  text: string;
+  messages: UpstreamMessages;
+}) {
+  const { state, copy } = useCopyButton(() => text);
   return (
     <div className="upstreams-copy">
-      {/* What scrolls has to be reached by the keyboard. */}
+      {/* A scrollable element must be focusable by keyboard. */}
       {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex */}
       <pre className="upstreams-code" role="group" aria-label={label} tabIndex={0}>
         {text}
@@ -100,13 +115,13 @@ function ToCopy({ label, text, words }: { label: string; text: string; words: Up
       <Button
         small
         icon={state === "copied" ? "check" : "copy"}
-        aria-label={`${words[state]}: ${label}`}
+        aria-label={`${t[state]}: ${label}`}
         onClick={copy}
       >
-        {words[state]}
+        {t[state]}
       </Button>
-      <span className="for-readers" role="status">
-        {state === "copy" ? "" : words[state]}
+      <span className="visually-hidden" role="status">
+        {state === "copy" ? "" : t[state]}
       </span>
     </div>
   );

@@ -1,156 +1,195 @@
 import type { ModelChoice } from "@deltawire/tasks/chats";
-import { DemoHint, isOnlyDemo } from "../chat/suggestions.tsx";
-import { usePage } from "../hooks/use-page.ts";
-import { Fold, Status, type StatusKind } from "../parts/signs.tsx";
-import { Button } from "../parts/button.tsx";
-import { useFormat } from "../words/format.ts";
-import { useWords } from "../words/use-words.ts";
-import { healthOf, type Health, type UpstreamStatus } from "./read-status.ts";
-import { upstreamWords, type UpstreamWords } from "./words.ts";
+import { gatewayErrorMessages } from "../text/gateway-error-translations.ts";
+import { DemoHint, hasOnlyDemoModels } from "../chat/suggestions.tsx";
+import { useAppStore } from "../hooks/use-app-store.ts";
+import { Collapsible, StatusBadge, type StatusKind } from "../ui/indicators.tsx";
+import { Button } from "../ui/button.tsx";
+import { useFormatter } from "../messages/format.ts";
+import { useMessages } from "../messages/use-messages.ts";
+import {
+  toUpstreamHealthStatus,
+  type UpstreamHealthStatus,
+  type UpstreamStatus,
+} from "./gateway-status.ts";
+import { upstreamMessages, type UpstreamMessages } from "./messages.ts";
 
 interface UpstreamCardProps {
   upstream: UpstreamStatus;
-  /** What is known of models, by their names. */
-  choices: readonly ModelChoice[];
+  /** The models of all upstreams with their capabilities. */
+  models: readonly ModelChoice[];
 }
 
-export function UpstreamCard({ upstream, choices }: UpstreamCardProps) {
-  const words = useWords(upstreamWords);
-  const format = useFormat();
-  const { name, base_url, speaks, profile, key_variable, last_good_at, last_bad_at, models } =
-    upstream;
-  const { paused_models } = upstream;
-  const isOfPaused = paused_models.some((one) => one.last_problem === upstream.last_problem);
-  const health = healthOf(upstream);
+export function UpstreamCard({ upstream, models }: UpstreamCardProps) {
+  const t = useMessages(upstreamMessages);
+  const { formatError, formatCause } = useMessages(gatewayErrorMessages);
+  const format = useFormatter();
+  const {
+    name,
+    base_url,
+    speaks,
+    profile,
+    key_variable,
+    last_success_at,
+    last_failure_at,
+    models: modelNames,
+    paused_models,
+  } = upstream;
+  const isShownAsPaused = paused_models.some(
+    ({ last_error }) => last_error === upstream.last_error,
+  );
+  const health = toUpstreamHealthStatus(upstream);
   return (
     <section className="upstreams-card" aria-label={name}>
       <header>
         <h2 dir="auto">{name}</h2>
-        <Status kind={kinds[health]} label={healthWords(health, words)} />
+        <StatusBadge kind={statusKindByHealth[health]} label={formatHealth(health, t)} />
       </header>
-      <p className="upstreams-quiet">
-        <code>{base_url}</code> · {speaks === "chat" ? words.speaksChat : words.speaksResponses} ·{" "}
-        {words.profile(profile)}
+      <p className="upstreams-muted">
+        <code>{base_url}</code> · {formatApi(speaks, t)} · {t.profile(profile)}
       </p>
-      {name === "demo" && isOnlyDemo({ models: choices }) && (
-        <DemoHint className="upstreams-quiet" />
-      )}
+      {name === "demo" && hasOnlyDemoModels({ models }) && <DemoHint className="upstreams-muted" />}
       {health === "no key" && key_variable !== undefined && (
-        <p className="upstreams-problem">{words.setKey(key_variable)}</p>
+        <p className="upstreams-problem">{t.setKey(key_variable)}</p>
       )}
-      {upstream.key_problem !== undefined && (
+      {upstream.key_error !== undefined && (
         <p className="upstreams-problem" data-kind="failed" dir="auto">
-          {upstream.key_problem}
+          {formatError(upstream.key_error)}
         </p>
       )}
-      {paused_models.map(({ model, last_problem }) => (
+      {paused_models.map(({ model, last_error }) => (
         <p key={model} className="upstreams-problem" dir="auto">
-          {words.pausedModel(model, last_problem)}
+          {t.pausedModel(model, formatCause(last_error))}
         </p>
       ))}
-      {(health === "failing" || health === "left alone") &&
-        upstream.last_problem !== undefined &&
-        !isOfPaused && (
+      {(health === "failing" || health === "paused") &&
+        upstream.last_error !== undefined &&
+        !isShownAsPaused && (
           <p className="upstreams-problem" dir="auto">
-            {upstream.last_problem}
+            {formatError(upstream.last_error)}
           </p>
         )}
-      {upstream.listing.is === "failed" && (
-        <p className="upstreams-problem">{words.listingFailed(upstream.listing.why)}</p>
+      {upstream.listing.status === "failed" && (
+        <p className="upstreams-problem">{t.listingFailed(formatCause(upstream.listing.reason))}</p>
       )}
-      {upstream.listing.is === "asking" && <p className="upstreams-quiet">{words.listingAsking}</p>}
-      <p className="upstreams-quiet">
-        {last_good_at !== undefined && words.lastGood(format.exactly(last_good_at))}
-        {last_good_at !== undefined && last_bad_at !== undefined && " · "}
-        {last_bad_at !== undefined && words.lastBad(format.exactly(last_bad_at))}
+      {upstream.listing.status === "loading" && (
+        <p className="upstreams-muted">{t.listingLoading}</p>
+      )}
+      <p className="upstreams-muted">
+        {last_success_at !== undefined && t.lastSuccess(format.dateTime(last_success_at))}
+        {last_success_at !== undefined && last_failure_at !== undefined && " · "}
+        {last_failure_at !== undefined && t.lastFailure(format.dateTime(last_failure_at))}
       </p>
-      {models.length === 0 ? (
-        <p className="upstreams-quiet">{words.noModels}</p>
+      {modelNames.length === 0 ? (
+        <p className="upstreams-muted">{t.noModels}</p>
       ) : (
-        <Fold summary={modelsSummary(upstream, words)}>
-          <ul className="upstreams-models">
-            {models.map((model) => (
-              <Model
+        <Collapsible summary={formatModelsSummary(upstream, t)}>
+          <ul className="upstreams-list">
+            {modelNames.map((model) => (
+              <UpstreamModel
                 key={model}
                 model={model}
                 upstream={name}
-                choices={choices}
-                problem={upstream.failing_models.find((one) => one.model === model)?.last_problem}
-                words={words}
+                models={models}
+                learnedApi={
+                  upstream.learned_apis.find((learned) => learned.model === model)?.speaks
+                }
+                problem={
+                  upstream.failing_models.find((failingModel) => failingModel.model === model)
+                    ?.last_error
+                }
+                messages={t}
               />
             ))}
           </ul>
-        </Fold>
+        </Collapsible>
       )}
     </section>
   );
 }
 
-function modelsSummary({ models, failing_models: failing }: UpstreamStatus, words: UpstreamWords) {
-  const count = words.models(models.length);
-  return failing.length === 0 ? count : `${count}, ${words.failingModels(failing.length)}`;
+function formatModelsSummary(
+  { models, failing_models: failingModels }: UpstreamStatus,
+  t: UpstreamMessages,
+) {
+  const count = t.models(models.length);
+  return failingModels.length === 0 ? count : `${count}, ${t.failingModels(failingModels.length)}`;
 }
 
-interface ModelProps {
+interface UpstreamModelProps {
   model: string;
   upstream: string;
-  choices: readonly ModelChoice[];
-  /** Of its last request, if that failed. */
+  models: readonly ModelChoice[];
+  /** The API of the model, if it is not the configured one of the upstream. */
+  learnedApi: "chat" | "responses" | undefined;
+  /** Error message of the last request to the model. Undefined if that succeeded. */
   problem: string | undefined;
-  words: UpstreamWords;
+  messages: UpstreamMessages;
 }
 
-function Model({ model, upstream, choices, problem, words }: ModelProps) {
-  const page = usePage();
-  const full = `${upstream}/${model}`;
-  const choice = choices.find((each) => each.name === full || each.name === model);
-  const takes = [
-    choice?.images === true ? words.images : "",
-    choice?.audio === true ? words.audio : "",
-    choice?.files === true ? words.files : "",
-    choice?.tools === true ? words.tools : "",
+function UpstreamModel({
+  model,
+  upstream,
+  models,
+  learnedApi,
+  problem,
+  messages: t,
+}: UpstreamModelProps) {
+  const app = useAppStore();
+  const { formatError } = useMessages(gatewayErrorMessages);
+  const qualifiedName = `${upstream}/${model}`;
+  const choice = models.find(({ name }) => name === qualifiedName || name === model);
+  const capabilities = [
+    choice?.images === true ? t.images : "",
+    choice?.audio === true ? t.audio : "",
+    choice?.files === true ? t.files : "",
+    choice?.tools === true ? t.tools : "",
   ].filter((kind) => kind !== "");
   return (
     <li>
       <code>{model}</code>
-      {problem !== undefined && <Status kind="failed" label={words.failing} />}
-      {takes.length > 0 && <small>{words.takes(takes.join(", "))}</small>}
+      {problem !== undefined && <StatusBadge kind="failed" label={t.failing} />}
+      {learnedApi !== undefined && <small>{t.learnedApi(formatApi(learnedApi, t))}</small>}
+      {capabilities.length > 0 && <small>{t.supports(capabilities.join(", "))}</small>}
       {choice !== undefined && (
         <Button
           small
           kind="ghost"
           icon="quote"
-          aria-label={words.chatWith(choice.name)}
-          title={words.chatWith(choice.name)}
-          onClick={() => void page.newChat({ model: choice.name })}
+          aria-label={t.chatWith(choice.name)}
+          title={t.chatWith(choice.name)}
+          onClick={() => void app.createAndOpenChat({ model: choice.name })}
         />
       )}
       {problem !== undefined && (
         <p className="upstreams-problem" dir="auto">
-          {problem}
+          {formatError(problem)}
         </p>
       )}
     </li>
   );
 }
 
-const kinds: Readonly<Record<Health, StatusKind>> = {
-  well: "ok",
+function formatApi(speaks: "chat" | "responses", t: UpstreamMessages): string {
+  return speaks === "chat" ? t.chatApi : t.responsesApi;
+}
+
+const statusKindByHealth: Readonly<Record<UpstreamHealthStatus, StatusKind>> = {
+  healthy: "ok",
   unknown: "stopped",
   "no key": "failed",
   "key rejected": "failed",
   failing: "waiting",
-  "left alone": "failed",
+  paused: "failed",
 };
 
-function healthWords(health: Health, words: UpstreamWords): string {
-  const all: Readonly<Record<Health, string>> = {
-    well: words.well,
-    unknown: words.unknown,
-    "no key": words.noKey,
-    "key rejected": words.keyRejected,
-    failing: words.failing,
-    "left alone": words.leftAlone,
+function formatHealth(health: UpstreamHealthStatus, t: UpstreamMessages): string {
+  const labels: Readonly<Record<UpstreamHealthStatus, string>> = {
+    healthy: t.healthy,
+    unknown: t.unknown,
+    "no key": t.noKey,
+    "key rejected": t.keyRejected,
+    failing: t.failing,
+    paused: t.paused,
   };
-  return all[health];
+  return labels[health];
 }

@@ -1,50 +1,56 @@
-import { reduce, emptyTree, type Decision, type TaskEvent, type TaskTree } from "@deltawire/tasks";
+import {
+  reduce,
+  emptyTree,
+  type ApprovalDecision,
+  type TaskEvent,
+  type TaskTree,
+} from "@deltawire/tasks";
 import {
   createChatClient,
-  nodeOf,
+  findNode,
   type AnswerVersion,
   type ChatClient,
   type ChatSettings,
 } from "@deltawire/tasks/chats";
 
-/** An answer of the demo, as its log tells it and as its chat keeps it. */
+/** An answer of the demo agent: the events of its task, the state reduced from them, and the stored version. */
 export interface DemoRun {
   readonly events: readonly TaskEvent[];
   readonly tree: TaskTree;
   readonly version: AnswerVersion;
 }
 
-export interface DemoAsk {
+export interface DemoPrompt {
   readonly text: string;
   readonly settings?: ChatSettings;
-  /** What is decided wherever a person is asked. */
-  readonly decision?: Decision;
-  /** Done once it runs. */
-  readonly meanwhile?: (client: ChatClient, taskId: string, chatId: string) => Promise<unknown>;
+  /** The decision for every approval. */
+  readonly decision?: ApprovalDecision;
+  /** Called after the message was sent. */
+  readonly whileRunning?: (client: ChatClient, taskId: string, chatId: string) => Promise<unknown>;
 }
 
-export async function demoRun(base: string, ask: DemoAsk): Promise<DemoRun> {
-  const client = createChatClient({ base, fetch: (url, request) => fetch(url, request) });
-  const { chat } = await client.create({ settings: ask.settings ?? { agent: "demo-agent" } });
-  const sent = await client.send(chat.chat_id, { text: ask.text });
-  await ask.meanwhile?.(client, sent.task_id, chat.chat_id);
-  const version = await ended(client, chat.chat_id, sent.node_id, ask.decision);
-  const events = await logOf(base, sent.task_id);
-  return { events, tree: treeAfter(events), version };
+export async function recordDemoRun(base: string, prompt: DemoPrompt): Promise<DemoRun> {
+  const client = createChatClient({ baseUrl: base, fetch: (url, request) => fetch(url, request) });
+  const { chat } = await client.create({ settings: prompt.settings ?? { agent: "demo-agent" } });
+  const sent = await client.send(chat.chat_id, { text: prompt.text });
+  await prompt.whileRunning?.(client, sent.task_id, chat.chat_id);
+  const version = await waitForEnd(client, chat.chat_id, sent.node_id, prompt.decision);
+  const events = await readTaskLog(base, sent.task_id);
+  return { events, tree: reduceEvents(events), version };
 }
 
-export function treeAfter(events: readonly TaskEvent[]): TaskTree {
+export function reduceEvents(events: readonly TaskEvent[]): TaskTree {
   return reduce(emptyTree, events);
 }
 
-async function ended(
+async function waitForEnd(
   client: ChatClient,
   chatId: string,
   nodeId: string,
-  decision: Decision | undefined,
+  decision: ApprovalDecision | undefined,
 ): Promise<AnswerVersion> {
-  for (const end = Date.now() + 20_000; Date.now() < end; await pause(20)) {
-    const node = nodeOf((await client.open(chatId)).chat, nodeId);
+  for (const end = Date.now() + 20_000; Date.now() < end; await sleep(20)) {
+    const node = findNode((await client.get(chatId)).chat, nodeId);
     const version = node?.kind === "answer" ? node.versions.at(-1) : undefined;
     if (version !== undefined && version.status !== "running") return version;
     if (version?.waiting !== true || decision === undefined) continue;
@@ -52,10 +58,10 @@ async function ended(
     for (const { approval_id, status } of approvals)
       if (status === "pending") await client.decide(approval_id, { decision });
   }
-  throw new Error("the answer never came to its end");
+  throw new Error("the answer did not end within 20 s");
 }
 
-async function logOf(base: string, taskId: string): Promise<TaskEvent[]> {
+async function readTaskLog(base: string, taskId: string): Promise<TaskEvent[]> {
   const reply = await fetch(`${base}/api/tasks/${taskId}/events?after=-1&replay=all`);
   const lines = (await reply.text()).split("\n").filter((line) => line.startsWith("data: "));
   return lines
@@ -63,5 +69,5 @@ async function logOf(base: string, taskId: string): Promise<TaskEvent[]> {
     .filter(({ sequence_number }) => sequence_number !== undefined);
 }
 
-export const pause = (ms: number): Promise<void> =>
+export const sleep = (ms: number): Promise<void> =>
   new Promise((resolve) => setTimeout(resolve, ms));

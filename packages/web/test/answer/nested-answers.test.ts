@@ -1,19 +1,19 @@
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { answerView, type AnswerView } from "../../src/answer/answer-view.ts";
+import { buildAnswerViewModel, type AnswerViewModel } from "../../src/answer/answer-view-model.ts";
 import {
-  callsIn,
-  stepsIn,
-  type SubAgentView,
-  type TimelineView,
-} from "../../src/answer/timeline-view.ts";
+  getTimelineCalls,
+  getTimelineSteps,
+  type SubAgentViewModel,
+  type TimelineViewModel,
+} from "../../src/answer/timeline-view-model.ts";
 import { startGatewayProcess, type GatewayProcess } from "../gateway-process.ts";
-import { demoRun, type DemoRun } from "./demo-run.ts";
+import { recordDemoRun, type DemoRun } from "./demo-run.ts";
 
 const papers = fileURLToPath(new URL("../../../agent/test/mcp-server.ts", import.meta.url));
 
-/** Agents two deep, of which one cites what it read and one has a model that never answers. */
-const agents = `
+/** Sub-agents at two levels: one cites what it read, one has a model that always fails. */
+const config = `
 [mcp.papers]
 command = ${JSON.stringify(process.execPath)}
 args = ["--conditions=@deltawire/source", ${JSON.stringify(papers)}]
@@ -40,76 +40,79 @@ model = "demo/redirects"
 `;
 
 let gateway: GatewayProcess;
-let cites: DemoRun;
-let fails: DemoRun;
+let citingRun: DemoRun;
+let failingRun: DemoRun;
 
 beforeAll(async () => {
-  gateway = await startGatewayProcess(agents);
-  const ask = (text: string) => demoRun(gateway.url, { text, settings: { agent: "chief" } });
-  [cites, fails] = await Promise.all([
-    ask("ask editor to ask reader for the documents"),
-    ask("ask editor to ask stranger about it"),
+  gateway = await startGatewayProcess(config);
+  const record = (text: string) =>
+    recordDemoRun(gateway.url, { text, settings: { agent: "chief" } });
+  [citingRun, failingRun] = await Promise.all([
+    record("ask editor to ask reader for the documents"),
+    record("ask editor to ask stranger about it"),
   ]);
 });
 
 afterAll(() => gateway.close());
 
-test("sub-agents two deep are drawn from their chat as from their tasks", () => {
-  for (const { tree, version } of [cites, fails]) {
-    expect(answerView(version).timeline).toEqual(answerView(version, tree).timeline);
-    expect(below(answerView(version))).toHaveLength(2);
+test("nested sub-agents have the same view model from the chat as from their tasks", () => {
+  for (const { tree, version } of [citingRun, failingRun]) {
+    expect(buildAnswerViewModel(version).timeline).toEqual(
+      buildAnswerViewModel(version, tree).timeline,
+    );
+    expect(listSubAgents(buildAnswerViewModel(version))).toHaveLength(2);
   }
 });
 
-test("what the deepest one cites has its title and address at every level", () => {
-  const kept = answerView(cites.version);
-  const [editor, reader] = below(kept);
-  const [found] = reader === undefined ? [] : callsIn(reader.timeline);
-  const way = [
-    ...callIds(kept.timeline),
-    ...callIds(editor?.timeline),
-    ...callIds(reader?.timeline),
+test("a citation of the deepest sub-agent has its title and URL at every level", () => {
+  const view = buildAnswerViewModel(citingRun.version);
+  const [editor, reader] = listSubAgents(view);
+  const [searchCall] = reader === undefined ? [] : getTimelineCalls(reader.timeline);
+  const path = [
+    ...listCallIds(view.timeline),
+    ...listCallIds(editor?.timeline),
+    ...listCallIds(reader?.timeline),
   ];
-  expect(way).toHaveLength(3);
-  for (const [depth, timeline] of [kept.timeline, editor?.timeline, reader?.timeline].entries()) {
-    expect(citedBy(timeline)).toContain(3);
+  expect(path).toHaveLength(3);
+  for (const [depth, timeline] of [view.timeline, editor?.timeline, reader?.timeline].entries()) {
+    expect(listCitedNumbers(timeline)).toContain(3);
     expect(timeline?.sources.get(3)).toMatchObject({
       title: "More of it",
       url: "https://example.com/more",
-      blocks: [found?.blocks[2]],
-      path: way.slice(depth),
+      blocks: [searchCall?.blocks[2]],
+      path: path.slice(depth),
     });
   }
 });
 
-test("why the deepest one failed is told where it was asked", () => {
-  const [editor, stranger] = below(answerView(fails.version));
+test("the error of the deepest sub-agent is shown there and not in its parent", () => {
+  const [editor, stranger] = listSubAgents(buildAnswerViewModel(failingRun.version));
   expect(editor?.error).toBeUndefined();
   expect(stranger?.error).toMatchObject({
     code: "upstream_redirect",
-    message: expect.stringContaining("answered 307") as string,
+    message: expect.stringContaining("redirected to") as string,
   });
 });
 
-/** The sub-agents of an answer whose every task has one at most, the highest first. */
-function below({ timeline }: AnswerView): SubAgentView[] {
-  const found: SubAgentView[] = [];
-  for (let at: TimelineView | undefined = timeline; at !== undefined;) {
-    const child: SubAgentView | undefined = callsIn(at)[0]?.child;
-    if (child !== undefined) found.push(child);
-    at = child?.timeline;
+/** Returns the chain of sub-agents, outermost first. Each task must have at most one. */
+function listSubAgents({ timeline }: AnswerViewModel): SubAgentViewModel[] {
+  const subAgents: SubAgentViewModel[] = [];
+  for (let current: TimelineViewModel | undefined = timeline; current !== undefined;) {
+    const child: SubAgentViewModel | undefined = getTimelineCalls(current)[0]?.child;
+    if (child !== undefined) subAgents.push(child);
+    current = child?.timeline;
   }
-  return found;
+  return subAgents;
 }
 
-function callIds(timeline: TimelineView | undefined): string[] {
-  return timeline === undefined ? [] : callsIn(timeline).map(({ call }) => call.call_id);
+function listCallIds(timeline: TimelineViewModel | undefined): string[] {
+  return timeline === undefined ? [] : getTimelineCalls(timeline).map(({ call }) => call.call_id);
 }
 
-function citedBy(timeline: TimelineView | undefined): number[] {
-  const steps = timeline === undefined ? [] : stepsIn(timeline);
+function listCitedNumbers(timeline: TimelineViewModel | undefined): number[] {
+  const steps = timeline === undefined ? [] : getTimelineSteps(timeline);
   return steps.flatMap((step) =>
-    step.is !== "message"
+    step.type !== "message"
       ? []
       : step.item.block_list.flatMap((block) =>
           block.type === "text"

@@ -3,68 +3,79 @@ import { expect, test } from "vitest";
 import {
   callProgressKey,
   modelProgressKey,
-  type Execution,
+  type ToolExecution,
   type OutputItem,
   type TaskApproval,
   type TaskState,
   type TaskTree,
 } from "@deltawire/tasks";
-import { answerView } from "../../src/answer/answer-view.ts";
-import { setFold } from "../../src/answer/folds.ts";
-import { ProgressLine } from "../../src/answer/awaiting.tsx";
+import { buildAnswerViewModel } from "../../src/answer/answer-view-model.ts";
+import { setDisclosureOpen } from "../../src/answer/disclosure-state.ts";
+import { ProgressLine } from "../../src/answer/pending-indicator.tsx";
 import { Timeline } from "../../src/answer/timeline.tsx";
-import { PageContext, usePage } from "../../src/hooks/use-page.ts";
-import { cell } from "../../src/cell.ts";
-import { draw, drawAnswer, wordsIn } from "./draw.tsx";
-import { call, message, result, runningTask, sampleVersion, treeOfTasks } from "./sample-answer.ts";
+import { AppStoreContext, useAppStore } from "../../src/hooks/use-app-store.ts";
+import { createCell } from "../../src/cell.ts";
+import { renderMarkup, renderAnswer, toVisibleText } from "./render.tsx";
+import {
+  createCall,
+  createMessage,
+  createResult,
+  createRunningTask,
+  createVersion,
+  createTaskTree,
+} from "./answer-fixtures.ts";
 
-/* An answer that is not whole yet. */
-
-function drawLive(tree: TaskTree, told: Readonly<Record<string, string>> = {}): string {
-  const { timeline } = answerView(sampleVersion({ status: "running" }), tree);
-  return draw(
-    <Telling told={told}>
+function renderLive(tree: TaskTree, progress: Readonly<Record<string, string>> = {}): string {
+  const { timeline } = buildAnswerViewModel(createVersion({ status: "running" }), tree);
+  return renderMarkup(
+    <ProgressProvider progress={progress}>
       <Timeline timeline={timeline} depth={0} />
-    </Telling>,
+    </ProgressProvider>,
   );
 }
 
-/** A page that knows how far things are. */
-function Telling({
-  told,
+/** Provides an app store with progress messages. */
+function ProgressProvider({
+  progress,
   children,
 }: {
-  told: Readonly<Record<string, string>>;
+  progress: Readonly<Record<string, string>>;
   children: ReactNode;
 }) {
-  const reports = Object.entries(told).map(([key, message]) => [key, { message }] as const);
-  const known = cell(Object.fromEntries(reports));
-  return <PageContext value={{ ...usePage(), progress: () => known }}>{children}</PageContext>;
+  const entries = Object.entries(progress).map(([key, message]) => [key, { message }] as const);
+  const progressCell = createCell(Object.fromEntries(entries));
+  return (
+    <AppStoreContext value={{ ...useAppStore(), progress: () => progressCell }}>
+      {children}
+    </AppStoreContext>
+  );
 }
 
-test("a thought that goes on says since when, where the task knows it, and nothing where nobody does", () => {
+test("streaming reasoning shows its elapsed time if its start is known", () => {
   const thinking: OutputItem = {
     type: "reasoning",
     id: "reasoning_1",
     status: "in_progress",
     summary: [],
   };
-  const wordsOf = (given: Partial<TaskState>, output: OutputItem[]) =>
-    wordsIn(drawLive(treeOfTasks([runningTask("task_1", { output, ...given })])));
+  const renderText = (overrides: Partial<TaskState>, output: OutputItem[]) =>
+    toVisibleText(
+      renderLive(createTaskTree([createRunningTask("task_1", { output, ...overrides })])),
+    );
   const since = { item_added_at: new Date(Date.now() - 65_000).toISOString() };
-  expect(wordsOf(since, [thinking])).toMatch(/^Thinking … 1 min \d s$/);
-  expect(wordsOf({}, [thinking])).toBe("Thinking …");
-  // Known of the last item alone.
-  expect(wordsOf(since, [thinking, message("Well.")])).toMatch(/^Thinking … Well\./);
+  expect(renderText(since, [thinking])).toMatch(/^Thinking … 1 min \d s$/);
+  expect(renderText({}, [thinking])).toBe("Thinking …");
+  // The start is known only for the last item.
+  expect(renderText(since, [thinking, createMessage("Well.")])).toMatch(/^Thinking … Well\./);
 });
 
-test("where nothing has come there is a caret", () => {
-  expect(wordsIn(drawAnswer(sampleVersion({ status: "running" })))).toBe(
-    "The answer is on its way",
+test("an answer says that it waits before its first output", () => {
+  expect(toVisibleText(renderAnswer(createVersion({ status: "running" })))).toBe(
+    "Waiting for the answer",
   );
 });
 
-const asking = call("call_n", {
+const approvalCall = createCall("call_n", {
   name: "send_letter",
   arguments: '{"to":"Bob"}',
   status: "awaiting_approval",
@@ -79,32 +90,32 @@ const approval: TaskApproval = {
   task_id: "call_h",
   status: "pending",
 };
-const helping = (callId: string) =>
-  call(callId, {
+const createHelperCall = (callId: string) =>
+  createCall(callId, {
     name: "ask_for_help",
     arguments: '{"name":"forecaster","prompt":"write to Bob"}',
     status: "executing",
     outcome: null,
   });
 
-test("an approval below a sub-agent opens it, and is told by its line and asked in its place", () => {
-  const tree = treeOfTasks(
+test("an approval of a sub-agent expands the sub-agent, and is shown in its summary and at the call", () => {
+  const tree = createTaskTree(
     [
-      runningTask("task_1", { output: [helping("call_h")] }),
-      runningTask("call_h", { output: [asking] }, "task_1"),
+      createRunningTask("task_1", { output: [createHelperCall("call_h")] }),
+      createRunningTask("call_h", { output: [approvalCall] }, "task_1"),
     ],
     [approval],
   );
-  const words = wordsIn(drawLive(tree));
-  expect(words).toMatch(
-    /^Sub-agent forecaster waits for you: send_letter 1 step Waiting for approval/,
+  const text = toVisibleText(renderLive(tree));
+  expect(text).toMatch(
+    /^Sub-agent forecaster waiting for you: send_letter 1 step Waiting for approval/,
   );
-  expect(words).toContain("send_letter Bob Waiting for approval May send_letter run?");
+  expect(text).toContain("send_letter Bob Waiting for approval Allow send_letter?");
 });
 
-test("a failure that is held says that it failed, and another result that it waits", () => {
-  const held: TaskApproval = { ...approval, kind: "result", task_id: "task_1" };
-  const ran = (outcome: string): Execution => ({
+test("a call with a held result is shown as failed or as waiting for approval", () => {
+  const resultApproval: TaskApproval = { ...approval, kind: "result", task_id: "task_1" };
+  const createExecution = (outcome: string): ToolExecution => ({
     call_id: "call_n",
     execution_id: "run_1",
     attempt: 1,
@@ -113,69 +124,72 @@ test("a failure that is held says that it failed, and another result that it wai
     idempotency_key: "",
     outcome,
   });
-  const wordsOf = (outcome: string) =>
-    wordsIn(
-      drawLive(
-        treeOfTasks(
-          [runningTask("task_1", { output: [asking], executions: [ran(outcome)] })],
-          [held],
-        ),
-      ),
-    );
-  expect(wordsOf("failed")).toMatch(/^send_letter Bob Failed, waiting for you May the model/);
-  expect(wordsOf("completed")).toMatch(/^send_letter Bob Waiting for approval May the model/);
+  const renderText = (outcome: string) => {
+    const executions = [createExecution(outcome)];
+    const task = createRunningTask("task_1", { output: [approvalCall], executions });
+    return toVisibleText(renderLive(createTaskTree([task], [resultApproval])));
+  };
+  expect(renderText("failed")).toMatch(
+    /^send_letter Bob Failed, waiting for you Show the result of/,
+  );
+  expect(renderText("completed")).toMatch(
+    /^send_letter Bob Waiting for approval Show the result of/,
+  );
 });
 
-test("a call that runs with changed arguments shows those", () => {
-  const changed: TaskApproval = {
+test("a call that runs with edited arguments shows the edited ones", () => {
+  const editedApproval: TaskApproval = {
     ...approval,
     task_id: "task_1",
     status: "resolved",
     resolution: { decision: "approve", by: "user", scope: "once", arguments: '{"to":"Ann"}' },
   };
-  const tree = treeOfTasks([runningTask("task_1", { output: [asking] })], [changed]);
-  expect(wordsIn(drawLive(tree))).toMatch(/^send_letter Ann /);
+  const tree = createTaskTree(
+    [createRunningTask("task_1", { output: [approvalCall] })],
+    [editedApproval],
+  );
+  expect(toVisibleText(renderLive(tree))).toMatch(/^send_letter Ann /);
 });
 
-test("what a reader has folded stays folded while nothing else is asked within", () => {
-  const questions = (...ids: string[]) =>
-    ids.map((approval_id) => ({ ...approval, approval_id, task_id: "call_folded" }));
+test("a sub-agent that the user has collapsed expands only for a new approval", () => {
+  const createApprovals = (...ids: string[]) =>
+    ids.map((approval_id) => ({ ...approval, approval_id, task_id: "call_collapsed" }));
   const isOpenWith = (...ids: string[]) => {
-    const tree = treeOfTasks(
+    const tree = createTaskTree(
       [
-        runningTask("task_1", { output: [helping("call_folded")] }),
-        runningTask("call_folded", { output: [asking] }, "task_1"),
+        createRunningTask("task_1", { output: [createHelperCall("call_collapsed")] }),
+        createRunningTask("call_collapsed", { output: [approvalCall] }, "task_1"),
       ],
-      questions(...ids),
+      createApprovals(...ids),
     );
-    return drawLive(tree).includes("May send_letter run?");
+    return renderLive(tree).includes("Allow send_letter?");
   };
   expect(isOpenWith("apr_1")).toBe(true);
-  setFold("call_folded", false, questions("apr_1"));
+  setDisclosureOpen("call_collapsed", false, createApprovals("apr_1"));
   expect(isOpenWith("apr_1")).toBe(false);
   expect(isOpenWith("apr_1", "apr_2")).toBe(true);
-  setFold("call_folded", false, questions("apr_1", "apr_2"));
+  setDisclosureOpen("call_collapsed", false, createApprovals("apr_1", "apr_2"));
   expect(isOpenWith("apr_1", "apr_2")).toBe(false);
   expect(isOpenWith("apr_1")).toBe(false);
 });
 
-test("what was folded is remembered, but not without end", () => {
-  const output = [call("call_old"), result("call_old")];
-  const isOpen = () => drawAnswer(sampleVersion({ output })).includes("Arguments");
-  setFold("call_old", true);
-  for (let count = 1; count < 2000; count += 1) setFold(`call_other_${count}`, true);
+test("whether the user expanded something is remembered for the last 2000 elements", () => {
+  const output = [createCall("call_old"), createResult("call_old")];
+  const isOpen = () => renderAnswer(createVersion({ output })).includes("Arguments");
+  setDisclosureOpen("call_old", true);
+  for (let count = 1; count < 2000; count += 1) setDisclosureOpen(`call_other_${count}`, true);
   expect(isOpen()).toBe(true);
-  setFold("call_other_last", true);
+  setDisclosureOpen("call_other_last", true);
   expect(isOpen()).toBe(false);
 });
 
 test.each([
-  ["steer", undefined, "The model hears it at its next step."],
-  ["queue", undefined, "The model hears it when it has answered."],
+  ["steer", undefined, "The model will see it in its next round."],
+  ["queue", undefined, "The model will see it after this answer."],
   ["steer", 0, ""],
 ] as const)(
-  "what was said meanwhile (%s, heard at %s) says whether it waits",
-  (delivery, taken_at, waits) => {
+  "a message to a running answer (%s, delivered at %s) shows whether it is pending",
+  (delivery, taken_at, hint) => {
     const item = {
       type: "message" as const,
       id: "input_1",
@@ -183,17 +197,17 @@ test.each([
       content: [{ type: "text" as const, text: "In French" }],
     };
     const input = { item, delivery, ...(taken_at === undefined ? {} : { taken_at }) };
-    const tree = treeOfTasks([
-      runningTask("task_1", { output: [message("Bon.")], inputs: [input] }),
+    const tree = createTaskTree([
+      createRunningTask("task_1", { output: [createMessage("Bon.")], inputs: [input] }),
     ]);
-    const markup = drawLive(tree);
-    expect(wordsIn(markup)).toContain(`You, meanwhile In French ${waits}`.trim());
-    expect(markup.includes("data-waiting")).toBe(waits !== "");
+    const markup = renderLive(tree);
+    expect(toVisibleText(markup)).toContain(`You added In French ${hint}`.trim());
+    expect(markup.includes("data-waiting")).toBe(hint !== "");
   },
 );
 
-test("a sub-agent that works says what it does, at any depth, and can be stopped", () => {
-  const execution = (call_id: string): Execution => ({
+test("a running sub-agent shows its current activity and a stop button", () => {
+  const createExecution = (call_id: string): ToolExecution => ({
     call_id,
     started_at: new Date().toISOString(),
     execution_id: "exec_1",
@@ -202,38 +216,47 @@ test("a sub-agent that works says what it does, at any depth, and can be stopped
     effect: "pure",
     idempotency_key: "",
   });
-  const working = call("call_w", { status: "executing", outcome: null });
-  const tree = treeOfTasks([
-    runningTask("task_1", { output: [helping("call_x")], executions: [execution("call_x")] }),
-    runningTask("call_x", { output: [working], executions: [execution("call_w")] }, "task_1"),
+  const executingCall = createCall("call_w", { status: "executing", outcome: null });
+  const tree = createTaskTree([
+    createRunningTask("task_1", {
+      output: [createHelperCall("call_x")],
+      executions: [createExecution("call_x")],
+    }),
+    createRunningTask(
+      "call_x",
+      { output: [executingCall], executions: [createExecution("call_w")] },
+      "task_1",
+    ),
   ]);
-  const markup = drawLive(tree);
-  expect(wordsIn(markup)).toMatch(
+  const markup = renderLive(tree);
+  expect(toVisibleText(markup)).toMatch(
     /^Sub-agent forecaster get_weather Paris 1 step Running \d+\.\d s$/,
   );
   expect(markup).toContain('aria-label="Stop forecaster"');
 });
 
-test("of a call and of the model of its sub-agent each is shown what it tells, and once", () => {
-  const tree = treeOfTasks([
-    runningTask("task_1", { output: [helping("call_p")] }),
-    runningTask("call_p", {}, "task_1"),
+test("the progress of a sub-agent's call is shown in its line, and that of its model inside", () => {
+  const tree = createTaskTree([
+    createRunningTask("task_1", { output: [createHelperCall("call_p")] }),
+    createRunningTask("call_p", {}, "task_1"),
   ]);
-  const [ofCall, ofModel] = [callProgressKey("call_p"), modelProgressKey("call_p")];
-  const shown = (told: Record<string, string>) =>
-    wordsIn(drawLive(tree, told)).match(/half way|asked again/g) ?? [];
-  const both = { [ofCall]: "half way", [ofModel]: "asked again" };
-  expect(shown({ [ofModel]: "asked again" })).toEqual(["asked again"]);
-  expect(shown(both)).toEqual(["half way"]);
-  setFold("call_p", true);
-  expect(shown({ [ofModel]: "asked again" })).toEqual(["asked again"]);
-  expect(shown(both)).toEqual(["half way", "asked again"]);
+  const [callKey, modelKey] = [callProgressKey("call_p"), modelProgressKey("call_p")];
+  const findProgress = (progress: Record<string, string>) =>
+    toVisibleText(renderLive(tree, progress)).match(/half way|retrying/g) ?? [];
+  const both = { [callKey]: "half way", [modelKey]: "retrying" };
+  expect(findProgress({ [modelKey]: "retrying" })).toEqual(["retrying"]);
+  expect(findProgress(both)).toEqual(["half way"]);
+  setDisclosureOpen("call_p", true);
+  expect(findProgress({ [modelKey]: "retrying" })).toEqual(["retrying"]);
+  expect(findProgress(both)).toEqual(["half way", "retrying"]);
 });
 
-test("how far something is is told as a number, to those who see and those who hear, where it is known", () => {
-  const told = draw(<ProgressLine progress={{ message: "digging", fraction: 0.25 }} label="Dig" />);
-  expect(wordsIn(told)).toBe("25% digging");
-  expect(told).toMatch(/<progress [^>]*aria-valuetext="25%"/);
-  const unknown = draw(<ProgressLine progress={{ message: "digging" }} label="Dig" />);
-  expect([wordsIn(unknown), unknown.includes("progress ")]).toEqual(["digging", false]);
+test("progress with a fraction has a percentage, including for screen readers", () => {
+  const known = renderMarkup(
+    <ProgressLine progress={{ message: "digging", fraction: 0.25 }} label="Dig" />,
+  );
+  expect(toVisibleText(known)).toBe("25% digging");
+  expect(known).toMatch(/<progress [^>]*aria-valuetext="25%"/);
+  const unknown = renderMarkup(<ProgressLine progress={{ message: "digging" }} label="Dig" />);
+  expect([toVisibleText(unknown), unknown.includes("progress ")]).toEqual(["digging", false]);
 });

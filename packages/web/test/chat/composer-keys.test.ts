@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { meaningOf, type ComposerPress } from "../../src/chat/composer-keys.ts";
+import { toComposerAction, type ComposerKeyEvent } from "../../src/chat/composer-keys.ts";
 
-const enter: ComposerPress = {
+const enter: ComposerKeyEvent = {
   key: "Enter",
   keyCode: 13,
   isComposing: false,
@@ -15,27 +15,27 @@ const idle = { sendKey: "enter", isRunning: false, isEmpty: false } as const;
 const running = { ...idle, isRunning: true };
 
 test("Enter sends, and Shift+Enter makes a new line", () => {
-  expect(meaningOf(enter, idle)).toBe("send");
-  expect(meaningOf({ ...enter, shiftKey: true }, idle)).toBe("type");
+  expect(toComposerAction(enter, idle)).toBe("send");
+  expect(toComposerAction({ ...enter, shiftKey: true }, idle)).toBe("type");
 });
 
-test("whoever sends by Ctrl+Enter or Command+Enter makes new lines by Enter", () => {
-  const situation = { ...idle, sendKey: "mod+enter" } as const;
-  expect(meaningOf(enter, situation)).toBe("type");
-  expect(meaningOf({ ...enter, ctrlKey: true }, situation)).toBe("send");
-  expect(meaningOf({ ...enter, metaKey: true }, situation)).toBe("send");
+test("if Ctrl+Enter or Command+Enter sends, Enter makes a new line", () => {
+  const context = { ...idle, sendKey: "mod+enter" } as const;
+  expect(toComposerAction(enter, context)).toBe("type");
+  expect(toComposerAction({ ...enter, ctrlKey: true }, context)).toBe("send");
+  expect(toComposerAction({ ...enter, metaKey: true }, context)).toBe("send");
 });
 
-test("Escape leaves the box, and with another key it is somebody else's", () => {
+test("Escape without a modifier key leaves the composer", () => {
   const escape = { ...enter, key: "Escape", keyCode: 27 };
-  expect(meaningOf(escape, idle)).toBe("leave");
-  expect(meaningOf(escape, running)).toBe("leave");
-  expect(meaningOf({ ...escape, shiftKey: true }, idle)).toBe("type");
+  expect(toComposerAction(escape, idle)).toBe("blur");
+  expect(toComposerAction(escape, running)).toBe("blur");
+  expect(toComposerAction({ ...escape, shiftKey: true }, idle)).toBe("type");
 });
 
-test("no key that an input method has taken ever means anything, by either sign of it", () => {
-  const taken = fc.constantFrom({ isComposing: true }, { keyCode: 229 });
-  const anyPress = fc.record({
+test("keys that an input method handles trigger no action", () => {
+  const composing = fc.constantFrom({ isComposing: true }, { keyCode: 229 });
+  const anyKeyEvent = fc.record({
     key: fc.constantFrom("Enter", "ArrowUp", "a"),
     keyCode: fc.constantFrom(13, 38, 65),
     isComposing: fc.boolean(),
@@ -44,30 +44,32 @@ test("no key that an input method has taken ever means anything, by either sign 
     ctrlKey: fc.boolean(),
     metaKey: fc.boolean(),
   });
-  const anySituation = fc.record({
+  const anyContext = fc.record({
     sendKey: fc.constantFrom("enter" as const, "mod+enter" as const),
     isRunning: fc.boolean(),
     isEmpty: fc.boolean(),
   });
   fc.assert(
-    fc.property(anyPress, taken, anySituation, (press, sign, situation) => {
-      expect(meaningOf({ ...press, ...sign }, situation)).toBe("type");
+    fc.property(anyKeyEvent, composing, anyContext, (keyEvent, flags, context) => {
+      expect(toComposerAction({ ...keyEvent, ...flags }, context)).toBe("type");
     }),
   );
 });
 
-test("while an answer runs nothing is sent: it is told now, or queued", () => {
-  expect(meaningOf(enter, running)).toBe("steer");
-  expect(meaningOf({ ...enter, ctrlKey: true }, running)).toBe("queue");
-  const byMod = { ...running, sendKey: "mod+enter" } as const;
-  expect(meaningOf(enter, byMod)).toBe("type");
-  expect(meaningOf({ ...enter, metaKey: true }, byMod)).toBe("steer");
-  expect(meaningOf({ ...enter, metaKey: true, shiftKey: true }, byMod)).toBe("queue");
+test("while an answer runs, the send key steers it, and with an additional modifier key queues the message", () => {
+  expect(toComposerAction(enter, running)).toBe("steer");
+  expect(toComposerAction({ ...enter, ctrlKey: true }, running)).toBe("queue");
+  const modEnterContext = { ...running, sendKey: "mod+enter" } as const;
+  expect(toComposerAction(enter, modEnterContext)).toBe("type");
+  expect(toComposerAction({ ...enter, metaKey: true }, modEnterContext)).toBe("steer");
+  expect(toComposerAction({ ...enter, metaKey: true, shiftKey: true }, modEnterContext)).toBe(
+    "queue",
+  );
 });
 
-test("the arrow up edits the last message only where there is no text to move in", () => {
+test("Arrow up edits the last message only if the composer is empty", () => {
   const up = { ...enter, key: "ArrowUp", keyCode: 38 };
-  expect(meaningOf(up, { ...idle, isEmpty: true })).toBe("edit last");
-  expect(meaningOf(up, idle)).toBe("type");
-  expect(meaningOf({ ...up, altKey: true }, { ...idle, isEmpty: true })).toBe("type");
+  expect(toComposerAction(up, { ...idle, isEmpty: true })).toBe("edit last");
+  expect(toComposerAction(up, idle)).toBe("type");
+  expect(toComposerAction({ ...up, altKey: true }, { ...idle, isEmpty: true })).toBe("type");
 });

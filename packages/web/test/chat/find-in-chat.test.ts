@@ -1,31 +1,31 @@
-import { annotate } from "@deltawire/tasks";
+import { annotateCitations } from "@deltawire/tasks";
 import { currentPath, type ChatNode } from "@deltawire/tasks/chats";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import {
-  foundIn,
-  nextFound,
-  placesIn,
-  readAhead,
-  readWords,
-  type LiveOutput,
+  findInChat,
+  findNextMatch,
+  findTextRanges,
+  indexNode,
+  toRenderedQuery,
+  type GetLiveOutput,
 } from "../../src/chat/find-in-chat.ts";
-import { readMarkdown } from "../../src/markdown/markdown.tsx";
-import { answered, chatAfter, saying } from "./stage.ts";
+import { markdownToTextPieces } from "../../src/markdown/markdown.tsx";
+import { completedAnswer, buildChat, createMessageOutput } from "./chat-fixture.ts";
 
 const text =
   "The **old** harbour[^1] is\nnorth of `main_street`, see [the map](https://maps.example) now." +
   "\n\n## Further\n\n- _first_ word\n\n| left | right |\n| --- | --- |\n| 1 | 2 |" +
   "\n\nThe sea &amp; sky (north-**east**)\n\n```html\n&lt;br&gt;\n```" +
   "\n\n1. See [the text][b] more\n\n[B]: https://secret.example\n\nFor $e = m c^2$ see";
-const annotations = annotate(text, (n) => n === 1);
-const chat = chatAfter(
+const annotations = annotateCitations(text, (n) => n === 1);
+const chat = buildChat(
   { type: "add_message", parent: null, message: { text: "Where is the Harbour?" } },
   {
     type: "add_answer",
     parent: "node_1",
     answer: {
-      ...answered,
+      ...completedAnswer,
       output: [
         {
           type: "message",
@@ -41,38 +41,42 @@ const chat = chatAfter(
 );
 const path = currentPath(chat);
 
-function nodesWith(nodes: readonly ChatNode[], query: string, live?: LiveOutput): string[] {
-  return foundIn(nodes, query, readMarkdown, live).map(({ nodeId }) => nodeId);
+function findNodeIds(
+  nodes: readonly ChatNode[],
+  query: string,
+  liveOutput?: GetLiveOutput,
+): string[] {
+  return findInChat(nodes, query, markdownToTextPieces, liveOutput).map(({ nodeId }) => nodeId);
 }
 
 test.each([
-  ["whatever its case", "HARBOUR", ["node_1", "node_2"]],
-  ["across marks of Markdown and of references", "old harbour is north", ["node_2"]],
-  ["with its marks", "`main_street`", ["node_2"]],
-  ["with the mark of a heading", "## Further", ["node_2"]],
-  ["with signs that are read as they are", "(north-east)", ["node_2"]],
-  ["with what an entity stands for", "sea & sky", ["node_2"]],
-  ["with an entity in code", "&lt;br&gt;", ["node_2"]],
-  ["with signs that are no marks", "main_street", ["node_2"]],
-  ["across a link", "the map now", ["node_2"]],
-  ["whose signs stand at the beginning of a line", "first word", ["node_2"]],
-  ["across a link by its label", "the text more", ["node_2"]],
-  ["with the number of an item", "1. See the", []],
-  ["with the number of an item, as it was written", "1. see [the", ["node_2"]],
-  ["in a formula", "m c^2", ["node_2"]],
-  ["with the signs of a formula", "$e = m c^2$ see", ["node_2"]],
-  ["with an entity, as it was written", "sea &amp; sky", ["node_2"]],
-  ["but not across blocks that are drawn apart", "now further", []],
-  ["nor across cells of a table", "left right", []],
-  ["nor across a formula", "for e", []],
-  ["nor in an address that nobody sees", "maps.example", []],
-  ["nor in one that a label stands for", "secret", []],
-  ["nor in the name of a language", "html", []],
-  ["that is nowhere", "airport", []],
-  ["that is empty", "", []],
-  ["of spaces alone", "  ", []],
-])("the nodes with a text %s are found", (_, query, ids) => {
-  expect(nodesWith(path, query)).toEqual(ids);
+  ["ignores case", "HARBOUR", ["node_1", "node_2"]],
+  ["matches across Markdown syntax and citations", "old harbour is north", ["node_2"]],
+  ["matches Markdown syntax as written", "`main_street`", ["node_2"]],
+  ["matches the syntax of a heading", "## Further", ["node_2"]],
+  ["matches ordinary punctuation", "(north-east)", ["node_2"]],
+  ["matches the character of an entity", "sea & sky", ["node_2"]],
+  ["matches an entity in code", "&lt;br&gt;", ["node_2"]],
+  ["matches special characters that are not syntax", "main_street", ["node_2"]],
+  ["matches across a link", "the map now", ["node_2"]],
+  ["matches across emphasis at the start of an item", "first word", ["node_2"]],
+  ["matches across a reference link", "the text more", ["node_2"]],
+  ["does not match the number of an item in rendered text", "1. See the", []],
+  ["matches the number of an item as written", "1. see [the", ["node_2"]],
+  ["matches in a formula", "m c^2", ["node_2"]],
+  ["matches the delimiters of a formula", "$e = m c^2$ see", ["node_2"]],
+  ["matches an entity as written", "sea &amp; sky", ["node_2"]],
+  ["does not match across blocks", "now further", []],
+  ["does not match across table cells", "left right", []],
+  ["does not match across a formula", "for e", []],
+  ["does not match a link address", "maps.example", []],
+  ["does not match the address of a reference link", "secret", []],
+  ["does not match the language of a code block", "html", []],
+  ["finds nothing if there is no match", "airport", []],
+  ["finds nothing for an empty query", "", []],
+  ["finds nothing for spaces", "  ", []],
+])("the search %s", (_, query, ids) => {
+  expect(findNodeIds(path, query)).toEqual(ids);
 });
 
 test.each([
@@ -89,34 +93,34 @@ test.each([
   ["f(x)", undefined],
   ["harbour", undefined],
   ["[^1]", undefined],
-])("%j is looked for in what is drawn as %j", (query, words) => {
-  expect(readWords(query, readMarkdown)).toBe(words);
+])("the query %j is rendered as %j", (query, rendered) => {
+  expect(toRenderedQuery(query, markdownToTextPieces)).toBe(rendered);
 });
 
-test("of an answer with many messages those are told that have the text, and all in their order", () => {
-  const output = ["one", "two", "one and two"].flatMap((text, at) =>
-    saying(text).map((item) => ({ ...item, id: `message_${at + 1}` })),
+test("a match in an answer lists all of its messages in order and marks the matching ones", () => {
+  const output = ["one", "two", "one and two"].flatMap((text, index) =>
+    createMessageOutput(text).map((item) => ({ ...item, id: `message_${index + 1}` })),
   );
   const two = currentPath(
-    chatAfter(
+    buildChat(
       { type: "add_message", parent: null, message: { text: "two" } },
-      { type: "add_answer", parent: "node_1", answer: { ...answered, output } },
+      { type: "add_answer", parent: "node_1", answer: { ...completedAnswer, output } },
     ),
   );
-  expect(foundIn(two, "two", readMarkdown)).toEqual([
-    { nodeId: "node_1", parts: [{ id: "version_1", has: true }] },
+  expect(findInChat(two, "two", markdownToTextPieces)).toEqual([
+    { nodeId: "node_1", parts: [{ id: "version_1", isMatch: true }] },
     {
       nodeId: "node_2",
       parts: [
-        { id: "message_1", has: false },
-        { id: "message_2", has: true },
-        { id: "message_3", has: true },
+        { id: "message_1", isMatch: false },
+        { id: "message_2", isMatch: true },
+        { id: "message_3", isMatch: true },
       ],
     },
   ]);
 });
 
-test("an answer that is being written is looked through as far as it has come", () => {
+test("the text of a running answer is searched", () => {
   const running = path.map((node) =>
     node.kind === "answer"
       ? {
@@ -129,32 +133,35 @@ test("an answer that is being written is looked through as far as it has come", 
         }
       : node,
   );
-  expect(nodesWith(running, "ferry")).toEqual([]);
-  expect(nodesWith(running, "ferry", () => saying("The ferry is"))).toEqual(["node_2"]);
+  expect(findNodeIds(running, "ferry")).toEqual([]);
+  expect(findNodeIds(running, "ferry", () => createMessageOutput("The ferry is"))).toEqual([
+    "node_2",
+  ]);
 });
 
-test("looked for letter by letter, an answer is read once, and not even then if it was read ahead", () => {
-  const counting = () => {
-    let reads = 0;
-    const read = (...given: Parameters<typeof readMarkdown>) => {
-      reads += 1;
-      return readMarkdown(...given);
+test("an answer is parsed once for all queries, and not again if it was indexed before", () => {
+  const createCountingParser = () => {
+    let count = 0;
+    const toText = (...args: Parameters<typeof markdownToTextPieces>) => {
+      count += 1;
+      return markdownToTextPieces(...args);
     };
-    return { read, reads: () => reads };
+    return { toText, count: () => count };
   };
-  const [one, other] = [counting(), counting()];
-  for (const query of ["f", "fu", "fur"]) expect(foundIn(path, query, one.read)).toHaveLength(1);
-  expect(one.reads()).toBe(1);
-  for (const node of path) readAhead(node, other.read);
-  expect(other.reads()).toBe(1);
-  expect(foundIn(path, "further", other.read)).toHaveLength(1);
-  expect(other.reads()).toBe(1);
+  const [first, second] = [createCountingParser(), createCountingParser()];
+  for (const query of ["f", "fu", "fur"])
+    expect(findInChat(path, query, first.toText)).toHaveLength(1);
+  expect(first.count()).toBe(1);
+  for (const node of path) indexNode(node, second.toText);
+  expect(second.count()).toBe(1);
+  expect(findInChat(path, "further", second.toText)).toHaveLength(1);
+  expect(second.count()).toBe(1);
 });
 
-test("from a node on the next is found, in both directions and around the ends", () => {
-  const found = ["node_1", "node_2", "node_4"];
-  const next = (nodeId: string | undefined, itself: boolean, step: 1 | -1) =>
-    nextFound(path, found, { nodeId, itself }, step);
+test("the next match is found in both directions, wrapping around", () => {
+  const matchingIds = ["node_1", "node_2", "node_4"];
+  const next = (nodeId: string | undefined, includeStart: boolean, step: 1 | -1) =>
+    findNextMatch(path, matchingIds, { nodeId, includeStart }, step);
   expect(next("node_1", true, 1)).toBe("node_1");
   expect(next("node_1", false, 1)).toBe("node_2");
   expect(next("node_3", true, 1)).toBe("node_4");
@@ -163,12 +170,14 @@ test("from a node on the next is found, in both directions and around the ends",
   expect(next("node_1", false, -1)).toBe("node_4");
   expect(next(undefined, false, 1)).toBe("node_1");
   expect(next(undefined, false, -1)).toBe("node_4");
-  expect(nextFound(path, [], { nodeId: "node_1", itself: true }, 1)).toBeUndefined();
-  expect(nextFound(path, ["node_2"], { nodeId: "node_2", itself: false }, 1)).toBe("node_2");
+  expect(findNextMatch(path, [], { nodeId: "node_1", includeStart: true }, 1)).toBeUndefined();
+  expect(findNextMatch(path, ["node_2"], { nodeId: "node_2", includeStart: false }, 1)).toBe(
+    "node_2",
+  );
 });
 
-test("what is found in a node is found in what is drawn of it, whatever blanks stand in between", () => {
-  const drawn = [
+test("a match in a node is also found in its rendered text, even if the whitespace differs", () => {
+  const rendered = [
     "The ",
     "old",
     " harbour is\nnorth of ",
@@ -178,38 +187,43 @@ test("what is found in a node is found in what is drawn of it, whatever blanks s
     " now.",
   ];
   for (const query of ["old harbour is north", "main_street", "THE MAP now", "harbour  is"])
-    expect([nodesWith(path, query), placesIn(drawn, query).length], query).toEqual([["node_2"], 1]);
+    expect([findNodeIds(path, query), findTextRanges(rendered, query).length], query).toEqual([
+      ["node_2"],
+      1,
+    ]);
 });
 
-test("places are found in texts that stand one after the other, also across them", () => {
-  expect(placesIn(["a har", "", "bour, a H", "ARBOUR"], "harbour")).toEqual([
+test("matches are found within and across consecutive strings", () => {
+  expect(findTextRanges(["a har", "", "bour, a H", "ARBOUR"], "harbour")).toEqual([
     { start: { text: 0, offset: 2 }, end: { text: 2, offset: 4 } },
     { start: { text: 2, offset: 8 }, end: { text: 3, offset: 6 } },
   ]);
-  expect(placesIn(["abc"], " ")).toEqual([]);
+  expect(findTextRanges(["abc"], " ")).toEqual([]);
 });
 
-test("however a text is cut, as many places are found, and each holds what was looked for", () => {
-  const letter = fc.constantFrom("a", "b", "B", "İ", " ");
-  const texts = fc.array(fc.string({ unit: letter, maxLength: 4 }), { maxLength: 6 });
+test("the matches do not depend on how the text is split, and each contains the query", () => {
+  const character = fc.constantFrom("a", "b", "B", "İ", " ");
+  const anyTexts = fc.array(fc.string({ unit: character, maxLength: 4 }), { maxLength: 6 });
+  const anyQuery = fc.string({ unit: character, minLength: 1, maxLength: 3 });
   fc.assert(
-    fc.property(texts, fc.string({ unit: letter, minLength: 1, maxLength: 3 }), (all, query) => {
-      const places = placesIn(all, query);
-      const plain = (text: string) =>
-        text.replaceAll(/ +/g, " ").replaceAll(/[AB]/g, (one) => one.toLowerCase());
-      const count = query.trim() === "" ? 0 : plain(all.join("")).split(plain(query)).length - 1;
-      expect(places).toHaveLength(count);
-      for (const { start, end } of places) {
-        const cut = all
-          .map((text, nth) =>
+    fc.property(anyTexts, anyQuery, (texts, query) => {
+      const ranges = findTextRanges(texts, query);
+      const normalize = (text: string) =>
+        text.replaceAll(/ +/g, " ").replaceAll(/[AB]/g, (letter) => letter.toLowerCase());
+      const count =
+        query.trim() === "" ? 0 : normalize(texts.join("")).split(normalize(query)).length - 1;
+      expect(ranges).toHaveLength(count);
+      for (const { start, end } of ranges) {
+        const match = texts
+          .map((text, index) =>
             text.slice(
-              nth === start.text ? start.offset : 0,
-              nth === end.text ? end.offset : undefined,
+              index === start.text ? start.offset : 0,
+              index === end.text ? end.offset : undefined,
             ),
           )
           .slice(start.text, end.text + 1)
           .join("");
-        expect(plain(cut)).toBe(plain(query));
+        expect(normalize(match)).toBe(normalize(query));
       }
     }),
   );

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { maskedKinds } from "../../src/chat/composer-bar.tsx";
+import { listMaskedKinds } from "../../src/chat/composer-bar.tsx";
 
 const fields = [
   { kind: "email" },
@@ -7,10 +7,10 @@ const fields = [
   { kind: "name", value: "Bo" },
 ] as const;
 
-test("what is masked is what the chat says, else what the gateway has configured", () => {
-  expect(maskedKinds({ privacy: { enabled: true, fields } }, {})).toEqual(["email", "name"]);
-  const usual = { privacy: { enabled: true, fields: [{ kind: "key" }] } } as const;
-  expect(maskedKinds({}, usual)).toEqual(["key"]);
-  expect(maskedKinds({ privacy: { enabled: false, fields } }, usual)).toEqual([]);
-  expect(maskedKinds({}, {})).toEqual([]);
+test("the listed kinds of masked values are those of the chat's settings, or else of the gateway's defaults", () => {
+  expect(listMaskedKinds({ privacy: { enabled: true, fields } }, {})).toEqual(["email", "name"]);
+  const defaults = { privacy: { enabled: true, fields: [{ kind: "key" }] } } as const;
+  expect(listMaskedKinds({}, defaults)).toEqual(["key"]);
+  expect(listMaskedKinds({ privacy: { enabled: false, fields } }, defaults)).toEqual([]);
+  expect(listMaskedKinds({}, {})).toEqual([]);
 });

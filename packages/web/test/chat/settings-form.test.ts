@@ -1,14 +1,15 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { checkSettings, settingsAfter, type ChatSettings } from "@deltawire/tasks/chats";
+import { checkSettings, applySettingsPatch, type ChatSettings } from "@deltawire/tasks/chats";
 import {
-  fieldAt,
-  formOf,
+  fieldPaths,
+  findFormField,
+  toSettingsForm,
   isSameForm,
-  patchBetween,
-  placedAt,
-  readForm,
-  sectionOf,
+  diffSettings,
+  parseFieldError,
+  parseSettingsForm,
+  findSection,
 } from "../../src/chat/settings-form.ts";
 
 const word = fc.stringMatching(/^[a-z]{1,8}$/);
@@ -43,128 +44,139 @@ const someSettings: fc.Arbitrary<ChatSettings> = fc.record(
       ),
     }),
     time_zone: fc.constantFrom("UTC", "Europe/Berlin"),
-    exact_time: fc.boolean(),
+    message_times: fc.boolean(),
     title_model: word,
   },
   { requiredKeys: [] },
 );
 
-test("what a form is made from is what is read from it", () => {
+test("every input has a section and shows the errors of its setting", () => {
+  const paths = Object.values(fieldPaths);
+  expect(paths.filter((path) => findSection(path) === undefined)).toEqual([]);
+  // The responder is not a setting.
+  const settings = paths.filter((path) => path !== "responder");
+  expect(settings.map((path) => findFormField(`settings.${path}`))).toEqual(settings);
+});
+
+test("settings equal themselves after they are shown in the form and parsed", () => {
   fc.assert(
     fc.property(someSettings, (settings) => {
-      const { settings: read, problems } = readForm(formOf(settings));
+      const { settings: parsed, problems } = parseSettingsForm(toSettingsForm(settings));
       expect(problems).toEqual({});
-      expect(read).toEqual(settings);
-      expect(checkSettings(read)).toEqual([]);
+      expect(parsed).toEqual(settings);
+      expect(checkSettings(parsed)).toEqual([]);
     }),
   );
 });
 
-test("a patch makes of the one what the other is, and has nothing that is the same in both", () => {
+test("a patch turns the old settings into the new ones and has only changed values", () => {
   fc.assert(
     fc.property(someSettings, someSettings, (before, after) => {
-      const patch = patchBetween(before, after);
-      expect(settingsAfter(before, patch)).toEqual(after);
-      expect(patchBetween(after, after)).toEqual({});
+      const patch = diffSettings(before, after);
+      expect(applySettingsPatch(before, patch)).toEqual(after);
+      expect(diffSettings(after, after)).toEqual({});
       for (const [name, value] of Object.entries(patch))
         expect(value).not.toEqual(before[name as keyof ChatSettings]);
     }),
   );
 });
 
-const form = formOf({});
+const form = toSettingsForm({});
 
-test("only what was changed is sent, and what was reset is taken out", () => {
-  const before: ChatSettings = { turns: 5, limits: { rounds: 3 }, exact_time: true };
-  const changed = { ...formOf(before), turns: "", timeZone: "UTC" };
-  expect(patchBetween(before, readForm(changed).settings)).toEqual({
+test("a patch contains only changed settings, and null for reset ones", () => {
+  const before: ChatSettings = { turns: 5, limits: { rounds: 3 }, message_times: true };
+  const changed = { ...toSettingsForm(before), turns: "", timeZone: "UTC" };
+  expect(diffSettings(before, parseSettingsForm(changed).settings)).toEqual({
     turns: null,
     time_zone: "UTC",
   });
 });
 
-test("empty instructions are something else than none", () => {
-  expect(readForm({ ...form, instructions: "" }).settings).toEqual({ instructions: "" });
-  expect(readForm(form).settings).toEqual({});
+test("empty instructions are stored, and unset ones are not", () => {
+  expect(parseSettingsForm({ ...form, instructions: "" }).settings).toEqual({ instructions: "" });
+  expect(parseSettingsForm(form).settings).toEqual({});
 });
 
-test("what is no number, or none that makes sense, is told at its field", () => {
-  const { problems } = readForm({
+test("an invalid number is reported at its field", () => {
+  const { problems } = parseSettingsForm({
     ...form,
     temperature: "warm",
     turns: "-1",
     limits: { ...form.limits, rounds: "2.5", cost: "x" },
   });
   expect(problems).toEqual({
-    "options.temperature": { is: "no number" },
-    turns: { is: "told", text: expect.stringContaining("whole number") as string },
-    "limits.rounds": { is: "told", text: expect.stringContaining("whole number") as string },
-    "limits.cost": { is: "no number" },
+    "options.temperature": { type: "not_a_number" },
+    turns: { type: "server_message", text: expect.stringContaining("whole number") as string },
+    "limits.rounds": {
+      type: "server_message",
+      text: expect.stringContaining("whole number") as string,
+    },
+    "limits.cost": { type: "not_a_number" },
   });
 });
 
-test("other options have to be an object of JSON, and say nothing that has a field of its own", () => {
-  const problemOf = (otherOptions: string, more = {}) =>
-    readForm({ ...form, otherOptions, ...more }).problems["options"]?.is;
-  expect(problemOf("{")).toBe("no json");
-  expect(problemOf("[]")).toBe("no object");
-  expect(problemOf('{"temperature": 1}', { temperature: "0.5" })).toBe("said twice");
-  expect(problemOf('{"reasoning": {"effort": "low"}}', { effort: "high" })).toBe("said twice");
-  expect(problemOf('{"temperature": null}')).toBeUndefined();
+test("other options must be a JSON object without options that have a field of their own", () => {
+  const findProblem = (otherOptions: string, fields = {}) =>
+    parseSettingsForm({ ...form, otherOptions, ...fields }).problems["options"]?.type;
+  expect(findProblem("{")).toBe("invalid_json");
+  expect(findProblem("[]")).toBe("not_an_object");
+  expect(findProblem('{"temperature": 1}', { temperature: "0.5" })).toBe("set_twice");
+  expect(findProblem('{"reasoning": {"effort": "low"}}', { effort: "high" })).toBe("set_twice");
+  expect(findProblem('{"temperature": null}')).toBeUndefined();
 });
 
-test("null takes out what is configured: it is kept among the other options", () => {
-  expect(formOf({ options: { temperature: null } })).toMatchObject({
+test("a null option is shown among the other options", () => {
+  expect(toSettingsForm({ options: { temperature: null } })).toMatchObject({
     temperature: "",
     otherOptions: '{\n  "temperature": null\n}',
   });
 });
 
-test("of a masked field only what its kind uses is kept, whatever was written before", () => {
+test("a privacy field is saved with only the values that its kind uses", () => {
   const row = { kind: "pattern", value: "left over", pattern: "A\\d", label: " " } as const;
-  expect(readForm({ ...form, privacy: { enabled: true, fields: [row] } }).settings.privacy).toEqual(
-    {
-      enabled: true,
-      fields: [{ kind: "pattern", pattern: "A\\d" }],
-    },
-  );
+  expect(
+    parseSettingsForm({ ...form, privacy: { enabled: true, fields: [row] } }).settings.privacy,
+  ).toEqual({
+    enabled: true,
+    fields: [{ kind: "pattern", pattern: "A\\d" }],
+  });
 });
 
-test("a name without a value is told at its row", () => {
+test("a privacy field without its required value is reported at its row", () => {
   const rows = [
     { kind: "email", value: "", pattern: "", label: "" },
     { kind: "name", value: " ", pattern: "", label: "" },
   ] as const;
-  const { problems } = readForm({ ...form, privacy: { enabled: true, fields: rows } });
+  const { problems } = parseSettingsForm({ ...form, privacy: { enabled: true, fields: rows } });
   expect(Object.keys(problems)).toEqual(["privacy.fields[1]"]);
 });
 
-test("the gateway's words go to the field that they are about", () => {
-  expect(fieldAt("settings.options.temperature")).toBe("options.temperature");
-  expect(fieldAt("settings.options.top_p")).toBe("options");
-  expect(fieldAt("options.reasoning.summary")).toBe("options");
-  expect(fieldAt("edits[0].patch.limits.rounds")).toBe("limits.rounds");
-  expect(fieldAt("settings.agent")).toBe("who");
-  expect(fieldAt("settings.tool_groups[2]")).toBe("tool_groups");
-  expect(fieldAt("settings.privacy.fields[3].pattern")).toBe("privacy.fields[3]");
-  expect(fieldAt("revision")).toBe("");
-  expect(placedAt("settings.time_zone: there is none", "settings.time_zone")).toEqual({
+test("error messages of the gateway are assigned to their fields", () => {
+  expect(findFormField("settings.options.temperature")).toBe("options.temperature");
+  expect(findFormField("settings.options.top_p")).toBe("options");
+  expect(findFormField("options.reasoning.summary")).toBe("options");
+  expect(findFormField("edits[0].patch.limits.rounds")).toBe("limits.rounds");
+  expect(findFormField("settings.agent")).toBe("responder");
+  expect(findFormField("settings.tool_groups[2]")).toBe("tool_groups");
+  expect(findFormField("settings.privacy.fields[3].pattern")).toBe("privacy.fields[3]");
+  expect(findFormField("revision")).toBe("");
+  expect(parseFieldError("settings.time_zone: unknown", "settings.time_zone")).toEqual({
     field: "time_zone",
-    text: "there is none",
+    text: "unknown",
   });
-  expect(placedAt("the gateway cannot be reached")).toEqual({
+  expect(parseFieldError("could not reach the gateway")).toEqual({
     field: "",
-    text: "the gateway cannot be reached",
+    text: "could not reach the gateway",
   });
 });
 
-test("every field that a fault can be told at stands in a section", () => {
-  for (const field of ["who", "options", "limits.depth", "turns", "privacy.fields[0]"])
-    expect(sectionOf(field)).toBeDefined();
-  expect(sectionOf("")).toBeUndefined();
+test("every field with an error has a section", () => {
+  for (const field of ["responder", "options", "limits.depth", "turns", "privacy.fields[0]"])
+    expect(findSection(field)).toBeDefined();
+  expect(findSection("")).toBeUndefined();
 });
 
-test("a form that says the same is no change", () => {
-  expect(isSameForm(formOf({ turns: 3 }), formOf({ turns: 3 }))).toBe(true);
-  expect(isSameForm(formOf({ turns: 3 }), formOf({}))).toBe(false);
+test("forms with the same settings are equal", () => {
+  expect(isSameForm(toSettingsForm({ turns: 3 }), toSettingsForm({ turns: 3 }))).toBe(true);
+  expect(isSameForm(toSettingsForm({ turns: 3 }), toSettingsForm({}))).toBe(false);
 });

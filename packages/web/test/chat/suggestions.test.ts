@@ -1,38 +1,48 @@
 import { expect, test } from "vitest";
-import { isOnlyDemo, suggestionsFor } from "../../src/chat/suggestions.tsx";
-import { choices, model } from "./choices-for-tests.ts";
+import { hasOnlyDemoModels, listSuggestions } from "../../src/chat/suggestions.tsx";
+import { createChatChoices, createModelChoice } from "./choices-fixture.ts";
 
-const names = (more: Parameters<typeof choices>[0]) =>
-  suggestionsFor(choices(more)).map(({ name }) => name);
+const listSuggestionNames = (overrides: Parameters<typeof createChatChoices>[0]) =>
+  listSuggestions(createChatChoices(overrides)).map(({ name }) => name);
 
-test("with the demo everything can be tried: a tool, an approval, a sub-agent, a picture, Markdown", () => {
-  expect(names({})).toEqual(["weather", "approval", "subAgent", "picture", "markdown"]);
+test("with the demo agent, tools, approvals, sub-agents, images and Markdown are suggested", () => {
+  expect(listSuggestionNames({})).toEqual(["weather", "approval", "subAgent", "image", "markdown"]);
 });
 
-test("without the demo only what needs no tools of it is offered", () => {
-  expect(names({ agents: [], models: [model("a/b")] })).toEqual(["compare", "explain", "markdown"]);
+test("without the demo agent, only suggestions without tools are shown", () => {
+  expect(listSuggestionNames({ agents: [], models: [createModelChoice("a/b")] })).toEqual([
+    "compare",
+    "explain",
+    "markdown",
+  ]);
 });
 
-test("where the configured model makes pictures, what needs words goes to one that chats", () => {
-  const { defaults, models } = choices();
-  const offered = suggestionsFor(
-    choices({ agents: [], models, defaults: { ...defaults, model: "demo/painter" } }),
+test("if the default model generates images, text suggestions select a chat model", () => {
+  const { defaults, models } = createChatChoices();
+  const suggestions = listSuggestions(
+    createChatChoices({ agents: [], models, defaults: { ...defaults, model: "demo/painter" } }),
   );
-  expect(offered.find(({ name }) => name === "markdown")?.settings).toEqual({
+  expect(suggestions.find(({ name }) => name === "markdown")?.settings).toEqual({
     model: "demo/clean",
   });
-  expect(offered.find(({ name }) => name === "picture")?.settings).toEqual({
+  expect(suggestions.find(({ name }) => name === "image")?.settings).toEqual({
     model: "demo/painter",
   });
 });
 
-test("nothing is offered that nobody could answer", () => {
-  const { model: _none, ...defaults } = choices().defaults;
-  expect(names({ agents: [], models: [], defaults })).toEqual([]);
+test("without models there are no suggestions", () => {
+  const { model: _none, ...defaults } = createChatChoices().defaults;
+  expect(listSuggestionNames({ agents: [], models: [], defaults })).toEqual([]);
 });
 
-test("a gateway is a demo as long as nobody else answers", () => {
-  expect(isOnlyDemo(choices())).toBe(true);
-  expect(isOnlyDemo(choices({ models: [model("demo/clean"), model("zai/glm")] }))).toBe(false);
-  expect(isOnlyDemo(choices({ models: [] }))).toBe(false);
+test("a gateway is recognized as a demo only if all of its models are demo models", () => {
+  expect(hasOnlyDemoModels(createChatChoices())).toBe(true);
+  expect(
+    hasOnlyDemoModels(
+      createChatChoices({
+        models: [createModelChoice("demo/clean"), createModelChoice("zai/glm")],
+      }),
+    ),
+  ).toBe(false);
+  expect(hasOnlyDemoModels(createChatChoices({ models: [] }))).toBe(false);
 });

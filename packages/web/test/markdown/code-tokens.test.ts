@@ -1,8 +1,12 @@
 import fc from "fast-check";
 import hljs from "highlight.js/lib/core";
 import { beforeAll, describe, expect, test } from "vitest";
-import { PieceHighlighter, tokensOf, type Token } from "../../src/markdown/code-tokens.ts";
-import { languageKey, languageName, loadLanguage } from "../../src/markdown/languages.ts";
+import {
+  PieceHighlighter,
+  parseHighlightedHtml,
+  type CodeToken,
+} from "../../src/markdown/code-tokens.ts";
+import { findLanguageKey, formatLanguageName, loadLanguage } from "../../src/markdown/languages.ts";
 
 const keys =
   "bash c cpp csharp css diff dockerfile go graphql http ini java javascript json kotlin lua makefile markdown php powershell python r ruby rust scala scss sql swift typescript xml yaml".split(
@@ -14,19 +18,21 @@ beforeAll(async () => {
     for (const { key, language } of await loadLanguage(name)) hljs.registerLanguage(key, language);
 });
 
-function textOf(tokens: readonly Token[]): string {
-  return tokens.map((one) => (typeof one === "string" ? one : textOf(one.tokens))).join("");
+function getTokensText(tokens: readonly CodeToken[]): string {
+  return tokens
+    .map((token) => (typeof token === "string" ? token : getTokensText(token.tokens)))
+    .join("");
 }
 
-function namesIn(tokens: readonly Token[]): string[] {
-  return tokens.flatMap((one) =>
-    typeof one === "string" ? [] : [one.name, ...namesIn(one.tokens)],
+function getTokenNames(tokens: readonly CodeToken[]): string[] {
+  return tokens.flatMap((token) =>
+    typeof token === "string" ? [] : [token.name, ...getTokenNames(token.tokens)],
   );
 }
 
-test("every language loads, under a word that people write", () => {
+test("every language loads, and common info strings map to language names", () => {
   for (const key of keys) expect(hljs.getLanguage(key), key).toBeDefined();
-  const written = {
+  const namesByInfoString = {
     ts: "TypeScript",
     PY: "Python",
     "c++": "C++",
@@ -34,26 +40,27 @@ test("every language loads, under a word that people write", () => {
     sh: "Bash",
     yml: "YAML",
   };
-  for (const [word, name] of Object.entries(written)) expect(languageName(word)).toBe(name);
-  expect(languageKey("brainfuck")).toBeUndefined();
-  expect(languageName("brainfuck")).toBe("brainfuck");
-  expect([languageKey(""), languageName("text"), languageName("svg")]).toEqual([
+  for (const [infoString, name] of Object.entries(namesByInfoString))
+    expect(formatLanguageName(infoString)).toBe(name);
+  expect(findLanguageKey("brainfuck")).toBeUndefined();
+  expect(formatLanguageName("brainfuck")).toBe("brainfuck");
+  expect([findLanguageKey(""), formatLanguageName("text"), formatLanguageName("svg")]).toEqual([
     undefined,
     "",
     "SVG",
   ]);
 });
 
-test("tokens have the words of the code, and classes for them", () => {
+test("tokens have the text of the code and its highlighting classes", () => {
   const code = "const a: string = `x ${1 + 2} <b>&\"'`; // </span> &lt;\n";
   const tokens = new PieceHighlighter(hljs, "typescript").next(code);
-  expect(textOf(tokens)).toBe(code);
-  expect(namesIn(tokens)).toEqual(
+  expect(getTokensText(tokens)).toBe(code);
+  expect(getTokenNames(tokens)).toEqual(
     expect.arrayContaining(["hljs-keyword", "hljs-string", "hljs-number", "hljs-comment"]),
   );
 });
 
-test("no code loses a character, in any language, however it is cut", () => {
+test("tokens contain every character of the code, in any language, wherever it is split", () => {
   const piece = fc.constantFrom(
     ..."/* */ // <!-- --> \" ' ` \"\"\" ''' ${ } { ( ) < > & &lt; <span> </span> def if # @ $x 12 \n".split(
       " ",
@@ -65,31 +72,31 @@ test("no code loses a character, in any language, however it is cut", () => {
     fc.property(
       fc.constantFrom(...keys),
       fc.array(fc.array(piece, { maxLength: 15 }), { maxLength: 5 }),
-      (key, all) => {
+      (key, codeParts) => {
         const highlighter = new PieceHighlighter(hljs, key);
-        for (const one of all.map((pieces) => pieces.join("")))
-          expect(textOf(highlighter.next(one))).toBe(one);
+        for (const code of codeParts.map((pieces) => pieces.join("")))
+          expect(getTokensText(highlighter.next(code))).toBe(code);
       },
     ),
     { numRuns: 300 },
   );
 });
 
-describe("a piece that begins within", () => {
+describe("a piece of code that starts within", () => {
   test.each([
     ["a comment", "typescript", "a(); /* one\n", "two\n", "three */ if (a) {}\n", "hljs-comment"],
-    ["a text", "python", 'x = """one\n', "two if\n", 'three""" if a: pass\n', "hljs-string"],
-    ["HTML's comment", "xml", "<!-- one\n", "two <b>\n", "three --><i></i>\n", "hljs-comment"],
-  ])("%s goes on with it, and ends it", (_, key, first, second, third, name) => {
+    ["a string", "python", 'x = """one\n', "two if\n", 'three""" if a: pass\n', "hljs-string"],
+    ["an HTML comment", "xml", "<!-- one\n", "two <b>\n", "three --><i></i>\n", "hljs-comment"],
+  ])("%s continues it until it ends", (_, key, first, second, third, name) => {
     const highlighter = new PieceHighlighter(hljs, key);
     highlighter.next(first);
     expect(highlighter.next(second)).toEqual([{ name, tokens: [second] }]);
     const [start, ...rest] = highlighter.next(third);
     expect(start).toMatchObject({ name });
-    expect(namesIn(rest).length).toBeGreaterThan(0);
+    expect(getTokenNames(rest).length).toBeGreaterThan(0);
   });
 });
 
-test("what is no span of highlight.js makes none", () => {
-  expect(tokensOf("a</span>b&amp;lt;")).toEqual(["a", "b&lt;"]);
+test("unexpected markup is parsed as text", () => {
+  expect(parseHighlightedHtml("a</span>b&amp;lt;")).toEqual(["a", "b&lt;"]);
 });

@@ -1,23 +1,27 @@
 import type { ConnectionInfo } from "@deltawire/tasks";
 import { ChatApiError } from "@deltawire/tasks/chats";
 import { expect, test } from "vitest";
-import { cell } from "../../src/cell.ts";
-import { keepConnected } from "../../src/state/connection.ts";
-import type { SessionState } from "../../src/state/page.ts";
-import { nodeWorld } from "../node-world.ts";
+import { createCell } from "../../src/cell.ts";
+import { createConnection } from "../../src/state/connection.ts";
+import type { SessionState } from "../../src/state/app-store.ts";
+import { createNodeEnvironment } from "../node-environment.ts";
 
-const open = (version = "1.0.0"): SessionState => ({ is: "open", version, withToken: false });
+const createOpenSession = (version = "1.0.0"): SessionState => ({
+  status: "open",
+  version,
+  hasToken: false,
+});
 
-/** A connection with events, a gateway and timers of the test's own. */
-function connected(first: SessionState = open()) {
+/** A connection with a fake event client, session and timers. */
+function createTestConnection(first: SessionState = createOpenSession()) {
   const timers = new Map<() => void, number>();
-  const events = cell<ConnectionInfo>({ state: "connecting" });
-  const session = cell<SessionState>({ is: "checking" });
-  const gateway = { says: first, checks: 0, opened: 0, retries: 0 };
-  const world = nodeWorld("");
-  const { connection, reconnect, close } = keepConnected({
-    world: {
-      ...world,
+  const events = createCell<ConnectionInfo>({ state: "connecting" });
+  const session = createCell<SessionState>({ status: "checking" });
+  const gateway = { sessionState: first, checks: 0, opened: 0, retries: 0 };
+  const environment = createNodeEnvironment("");
+  const { connection, reconnect, close } = createConnection({
+    environment: {
+      ...environment,
       schedule(ms, run) {
         timers.set(run, ms);
         return () => timers.delete(run);
@@ -27,7 +31,7 @@ function connected(first: SessionState = open()) {
       state: session,
       async check() {
         gateway.checks += 1;
-        session.set(gateway.says);
+        session.set(gateway.sessionState);
       },
     },
     events: {
@@ -36,133 +40,148 @@ function connected(first: SessionState = open()) {
       },
       subscribe: events.subscribe,
       open: () => void (gateway.opened += 1),
-      shut: () => undefined,
+      disconnect: () => undefined,
       retryNow: () => void (gateway.retries += 1),
     },
     onOpen: () => undefined,
     onLive: () => undefined,
   });
-  /** All that waits is done. */
-  const later = async () => {
+  /** Runs all scheduled timers. */
+  const runTimers = async () => {
     const due = [...timers.keys()];
     timers.clear();
     for (const run of due) run();
-    await settled();
+    await flushPromises();
   };
-  const become = async (state: ConnectionInfo) => {
+  const setStreamState = async (state: ConnectionInfo) => {
     events.set(state);
-    await settled();
+    await flushPromises();
   };
-  const waiting = () => [...timers.values()];
-  return { connection, reconnect, close, gateway, become, later, world, waiting };
+  const getDelays = () => [...timers.values()];
+  return {
+    connection,
+    reconnect,
+    close,
+    gateway,
+    setStreamState,
+    runTimers,
+    environment,
+    getDelays,
+  };
 }
 
-const settled = () => new Promise((resolve) => setTimeout(resolve, 0));
+const flushPromises = () => new Promise((resolve) => setTimeout(resolve, 0));
 const waitingInfo: ConnectionInfo = { state: "waiting", reason: "gone", retryAt: 1 };
-const lost = { is: "lost", reason: "gone", retryAt: 1 };
+const lost = { status: "lost", reason: "gone", retryAt: 1 };
 
-test("that a lost connection is back is said for some seconds, and of the first one nothing", async () => {
-  const { connection, become, later } = connected();
-  await become({ state: "live" });
-  expect(connection.get()).toEqual({ is: "live" });
+test("a restored connection is reported for a few seconds, but the first connection is not", async () => {
+  const { connection, setStreamState, runTimers } = createTestConnection();
+  await setStreamState({ state: "live" });
+  expect(connection.get()).toEqual({ status: "live" });
   const cases = [
     [waitingInfo, lost],
-    [{ state: "offline" } as const, { is: "offline" }],
+    [{ state: "offline" } as const, { status: "offline" }],
   ] as const;
   for (const [info, shown] of cases) {
-    await become(info);
+    await setStreamState(info);
     expect(connection.get()).toEqual(shown);
-    await become({ state: "live" });
-    expect(connection.get()).toEqual({ is: "live", again: true });
-    await later();
-    expect(connection.get()).toEqual({ is: "live" });
+    await setStreamState({ state: "live" });
+    expect(connection.get()).toEqual({ status: "live", isReconnected: true });
+    await runTimers();
+    expect(connection.get()).toEqual({ status: "live" });
   }
 });
 
-test("one that is lost again before that was said is lost", async () => {
-  const { connection, become, later } = connected();
-  await become({ ...waitingInfo });
-  await become({ state: "live" });
-  await become({ ...waitingInfo });
-  await later();
+test("a connection that is lost again within these seconds is shown as lost", async () => {
+  const { connection, setStreamState, runTimers } = createTestConnection();
+  await setStreamState({ ...waitingInfo });
+  await setStreamState({ state: "live" });
+  await setStreamState({ ...waitingInfo });
+  await runTimers();
   expect(connection.get()).toEqual(lost);
 });
 
-test("a stream that is refused while the session is good is opened again", async () => {
-  const { gateway, become, later, waiting } = connected();
+test("a stream that is rejected while the session is open is opened again", async () => {
+  const { gateway, setStreamState, runTimers, getDelays } = createTestConnection();
   expect(gateway.opened).toBe(1);
-  await become({ state: "live" });
-  await become({ state: "refused" });
-  expect([gateway.checks, gateway.opened, waiting().length]).toEqual([2, 1, 1]);
-  await later();
+  await setStreamState({ state: "live" });
+  await setStreamState({ state: "rejected" });
+  expect([gateway.checks, gateway.opened, getDelays().length]).toEqual([2, 1, 1]);
+  await runTimers();
   expect(gateway.opened).toBe(2);
 });
 
-test("of two refusals the stream is opened once, and after the end not at all", async () => {
-  const { gateway, become, close, waiting } = connected();
-  await become({ state: "refused" });
-  await become({ state: "refused" });
-  expect(waiting()).toHaveLength(1);
-  void become({ state: "refused" });
-  // Before the gateway has answered.
+test("two rejections schedule one attempt to open the stream again, and closing cancels it", async () => {
+  const { gateway, setStreamState, close, getDelays } = createTestConnection();
+  await setStreamState({ state: "rejected" });
+  await setStreamState({ state: "rejected" });
+  expect(getDelays()).toHaveLength(1);
+  void setStreamState({ state: "rejected" });
+  // The session check has not ended yet.
   close();
-  await settled();
-  expect(waiting()).toEqual([]);
+  await flushPromises();
+  expect(getDelays()).toEqual([]);
   expect(gateway.opened).toBe(1);
 });
 
-test("a gateway of another version that comes back makes the page an old one", async () => {
-  const { connection, gateway, become } = connected();
-  await become({ state: "live" });
-  gateway.says = open("1.1.0");
-  await become({ ...waitingInfo });
-  await become({ state: "live" });
-  expect(connection.get()).toEqual({ is: "outdated" });
+test("the page is outdated if a gateway of another version comes back", async () => {
+  const { connection, gateway, setStreamState } = createTestConnection();
+  await setStreamState({ state: "live" });
+  gateway.sessionState = createOpenSession("1.1.0");
+  await setStreamState({ ...waitingInfo });
+  await setStreamState({ state: "live" });
+  expect(connection.get()).toEqual({ status: "outdated" });
 });
 
-test("one that does not answer is asked again, and at once when the network is back", async () => {
-  const { connection, gateway, world, later, waiting } = connected({ is: "unreachable" });
-  expect(connection.get()).toMatchObject({ is: "lost" });
-  expect(waiting()).toHaveLength(1);
-  world.turn({ online: true });
-  expect(waiting()).toEqual([0]);
-  gateway.says = open();
-  await later();
+test("an unreachable gateway is checked again, and immediately when the network is back", async () => {
+  const { connection, gateway, environment, runTimers, getDelays } = createTestConnection({
+    status: "unreachable",
+  });
+  expect(connection.get()).toMatchObject({ status: "lost" });
+  expect(getDelays()).toHaveLength(1);
+  environment.simulate({ online: true });
+  expect(getDelays()).toEqual([0]);
+  gateway.sessionState = createOpenSession();
+  await runTimers();
   expect([gateway.checks, gateway.opened]).toEqual([2, 1]);
-  expect(connection.get()).toEqual({ is: "connecting" });
+  expect(connection.get()).toEqual({ status: "connecting" });
 });
 
-test("each try of a lost connection is said to be one, and only one that a person asked for looks like the first", async () => {
-  const { connection, reconnect, gateway, become } = connected();
-  await become({ ...waitingInfo });
-  await become({ state: "connecting" });
+test('the connection stays "lost" during automatic attempts, and is "connecting" during a manual one', async () => {
+  const { connection, reconnect, gateway, setStreamState } = createTestConnection();
+  await setStreamState({ ...waitingInfo });
+  await setStreamState({ state: "connecting" });
   expect(connection.get()).toEqual({ ...lost, retryAt: undefined });
-  await become({ ...waitingInfo });
+  await setStreamState({ ...waitingInfo });
   reconnect();
-  await become({ state: "connecting" });
-  expect(connection.get()).toEqual({ is: "connecting" });
+  await setStreamState({ state: "connecting" });
+  expect(connection.get()).toEqual({ status: "connecting" });
   expect(gateway.retries).toBe(1);
 });
 
-test("a network that is back is tried, one that is not stays offline", async () => {
-  const { connection, become, world } = connected();
-  world.turn({ online: false });
-  await become({ state: "offline" });
-  await become({ state: "connecting" });
-  expect(connection.get()).toEqual({ is: "offline" });
-  world.turn({ online: true });
-  await become({ state: "offline" });
-  await become({ state: "connecting" });
-  expect(connection.get()).toEqual({ is: "connecting" });
+test("the connection is retried when the network is back, and stays offline until then", async () => {
+  const { connection, setStreamState, environment } = createTestConnection();
+  environment.simulate({ online: false });
+  await setStreamState({ state: "offline" });
+  await setStreamState({ state: "connecting" });
+  expect(connection.get()).toEqual({ status: "offline" });
+  environment.simulate({ online: true });
+  await setStreamState({ state: "offline" });
+  await setStreamState({ state: "connecting" });
+  expect(connection.get()).toEqual({ status: "connecting" });
 });
 
-test("a gateway that cannot open its store is said to be one", async () => {
-  const { connection, become } = connected();
+test("a store that the gateway cannot open is reported with the reason", async () => {
+  const { connection, setStreamState } = createTestConnection();
   const facts = { status: 503, code: "store_unavailable" };
   const broken = new ChatApiError("no such disk", facts);
-  await become({ ...waitingInfo, cause: broken });
-  expect(connection.get()).toMatchObject({ store: { isInUse: false, message: "no such disk" } });
+  await setStreamState({ ...waitingInfo, cause: broken });
+  expect(connection.get()).toMatchObject({
+    storeProblem: { isInUse: false, message: "no such disk" },
+  });
   const used = { ...facts, reason: "store_in_use", detail: "by process 7" };
-  await become({ ...waitingInfo, cause: new ChatApiError("in use", used) });
-  expect(connection.get()).toMatchObject({ store: { isInUse: true, message: "by process 7" } });
+  await setStreamState({ ...waitingInfo, cause: new ChatApiError("in use", used) });
+  expect(connection.get()).toMatchObject({
+    storeProblem: { isInUse: true, message: "by process 7" },
+  });
 });

@@ -1,7 +1,7 @@
 import {
   createTaskStore,
   EventClient,
-  eventsOverFetch,
+  createFetchTransport,
   type ConnectionInfo,
   type StreamEvent,
   type TaskEvent,
@@ -9,7 +9,7 @@ import {
 import { createChatClient, followChats } from "@deltawire/tasks/chats";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { startGatewayProcess, type GatewayProcess } from "../gateway-process.ts";
-import { nodeWorld, until, type NodeWorld } from "../node-world.ts";
+import { createNodeEnvironment, waitForCell, type NodeEnvironment } from "../node-environment.ts";
 
 let gateway: GatewayProcess;
 beforeAll(async () => {
@@ -17,27 +17,27 @@ beforeAll(async () => {
 });
 afterAll(() => gateway.close());
 
-const changeNothing = { change: () => undefined, reset: () => undefined };
+const ignoreChanges = { onChange: () => undefined, onReset: () => undefined };
 
-/** A client of a real gateway, and the streams that it has open. */
-function openClient(world: NodeWorld = nodeWorld(gateway.url)) {
-  const asked: string[] = [];
+/** Opens a client of a real gateway and records its requests and events. */
+function openClient(environment: NodeEnvironment = createNodeEnvironment(gateway.url)) {
+  const queries: string[] = [];
   let open = 0;
   const fetchCounted = async (url: string, init: RequestInit) => {
-    asked.push(decodeURIComponent(url.split("?")[1] ?? ""));
+    queries.push(decodeURIComponent(url.split("?")[1] ?? ""));
     open += 1;
     init.signal?.addEventListener("abort", () => (open -= 1));
-    return world.fetch(url, init);
+    return environment.fetch(url, init);
   };
-  const { schedule } = world;
+  const { schedule } = environment;
   const client = new EventClient({
-    transport: eventsOverFetch(
+    transport: createFetchTransport(
       { AbortController, TextDecoder, fetch: fetchCounted },
-      { base: world.base },
+      { baseUrl: environment.baseUrl },
     ),
     schedule,
-    random: world.random,
-    host: world,
+    random: environment.random,
+    host: environment,
   });
   const received = new Map<string, (TaskEvent | StreamEvent)[]>();
   const store = createTaskStore({
@@ -54,32 +54,32 @@ function openClient(world: NodeWorld = nodeWorld(gateway.url)) {
     get: () => client.connection,
     subscribe: (listener: () => void) => client.subscribe(listener),
   };
-  const becomes = (state: ConnectionInfo["state"]) =>
-    until(connection, (info) => info.state === state);
+  const waitForState = (state: ConnectionInfo["state"]) =>
+    waitForCell(connection, (info) => info.state === state);
   return {
     client,
     store,
     connection,
-    becomes,
-    asked,
+    waitForState,
+    queries,
     openStreams: () => open,
     events: (taskId: string) => received.get(taskId) ?? [],
-    ended: async (taskId: string) => {
+    waitForEnd: async (taskId: string) => {
       const state = () => store.connection(taskId)?.state;
-      await expect.poll(state, { timeout: 10_000 }).toMatch(/^(ended|refused)$/);
+      await expect.poll(state, { timeout: 10_000 }).toMatch(/^(ended|rejected)$/);
     },
   };
 }
 
-async function sendLong(words: number): Promise<{ chatId: string; taskId: string }> {
-  const client = createChatClient({ fetch, base: gateway.url });
+async function startLongAnswer(words: number): Promise<{ chatId: string; taskId: string }> {
+  const client = createChatClient({ fetch, baseUrl: gateway.url });
   const { chat } = await client.create({ settings: { model: "demo/clean" } });
   const { task_id } = await client.send(chat.chat_id, { text: `long ${words}` });
   return { chatId: chat.chat_id, taskId: task_id };
 }
 
-function numbersOf(heard: readonly (TaskEvent | StreamEvent)[]): number[] {
-  return heard.flatMap((event) => {
+function getSequenceNumbers(events: readonly (TaskEvent | StreamEvent)[]): number[] {
+  return events.flatMap((event) => {
     if (!("sequence_number" in event)) return [];
     const { coalesced_from = event.sequence_number, sequence_number } = event;
     return Array.from(
@@ -89,12 +89,12 @@ function numbersOf(heard: readonly (TaskEvent | StreamEvent)[]): number[] {
   });
 }
 
-test("what is followed more or no longer reopens the one stream, without a gap and without a double", async () => {
-  const { client, store, asked, openStreams, events, ended } = openClient();
-  followChats(client, changeNothing);
-  const first = await sendLong(120);
-  const second = await sendLong(60);
-  const third = await sendLong(60);
+test("following and unfollowing tasks reopens the single stream, without missing or repeated events", async () => {
+  const { client, store, queries, openStreams, events, waitForEnd } = openClient();
+  followChats(client, ignoreChanges);
+  const first = await startLongAnswer(120);
+  const second = await startLongAnswer(60);
+  const third = await startLongAnswer(60);
   store.follow(first.taskId, { after: -1 });
   for (let times = 0; times < 8; times += 1) {
     store.follow(second.taskId);
@@ -102,98 +102,100 @@ test("what is followed more or no longer reopens the one stream, without a gap a
     store.unfollow(second.taskId);
   }
   store.follow(third.taskId, { after: -1 });
-  await Promise.all([ended(first.taskId), ended(third.taskId)]);
+  await Promise.all([waitForEnd(first.taskId), waitForEnd(third.taskId)]);
   for (const { taskId } of [first, third]) {
-    const numbers = numbersOf(events(taskId));
+    const numbers = getSequenceNumbers(events(taskId));
     expect(numbers.length).toBeGreaterThan(20);
     expect(numbers).toEqual(numbers.map((_, index) => index));
   }
-  expect(asked.length).toBeGreaterThan(8);
+  expect(queries.length).toBeGreaterThan(8);
   expect(openStreams()).toBe(1);
 });
 
-test("what is followed in one turn is asked for in one request", async () => {
-  const { client, store, asked, becomes } = openClient();
-  followChats(client, changeNothing, { after: 7 });
+test("tasks followed in the same tick are requested together", async () => {
+  const { client, store, queries, waitForState } = openClient();
+  followChats(client, ignoreChanges, { after: 7 });
   store.follow("task_1", { after: 3 });
   store.follow("task_2");
-  await becomes("live");
-  expect(asked).toEqual(["chats=7&task=task_1:3&task=task_2"]);
+  await waitForState("live");
+  expect(queries).toEqual(["chats=7&task=task_1:3&task=task_2"]);
 });
 
-test("a task that the gateway does not know is refused, and the others go on", async () => {
-  const { store, ended } = openClient();
-  const { taskId } = await sendLong(5);
+test("a task that the gateway does not know is rejected, and the others are still streamed", async () => {
+  const { store, waitForEnd } = openClient();
+  const { taskId } = await startLongAnswer(5);
   store.follow("task_missing");
   store.follow(taskId);
-  await Promise.all([ended("task_missing"), ended(taskId)]);
-  expect(store.connection("task_missing")?.state).toBe("refused");
+  await Promise.all([waitForEnd("task_missing"), waitForEnd(taskId)]);
+  expect(store.connection("task_missing")?.state).toBe("rejected");
   expect(store.view(taskId)?.status).toBe("completed");
 });
 
-test("a page that nobody looks at lets its stream go, and comes back at once where it was", async () => {
-  const world = nodeWorld(gateway.url, { faster: 200 });
-  const { client, openStreams, becomes } = openClient(world);
+test("a hidden page closes its stream, and receives what it missed when it is visible again", async () => {
+  const environment = createNodeEnvironment(gateway.url, { faster: 200 });
+  const { client, openStreams, waitForState } = openClient(environment);
   const changed = new Set<string>();
   followChats(client, {
-    ...changeNothing,
-    change: (event) => {
+    ...ignoreChanges,
+    onChange: (event) => {
       if (event.type === "chat.changed") changed.add(event.chat.chat_id);
     },
   });
-  await becomes("live");
-  const { chatId } = await sendLong(1);
+  await waitForState("live");
+  const { chatId } = await startLongAnswer(1);
   await expect.poll(() => changed.has(chatId), { timeout: 5000 }).toBe(true);
-  world.turn({ visible: false });
-  await becomes("suspended");
+  environment.simulate({ visible: false });
+  await waitForState("suspended");
   expect(openStreams()).toBe(0);
-  const missed = await sendLong(1);
-  world.turn({ visible: true });
-  await becomes("live");
+  const missed = await startLongAnswer(1);
+  environment.simulate({ visible: true });
+  await waitForState("live");
   await expect.poll(() => changed.has(missed.chatId), { timeout: 5000 }).toBe(true);
 });
 
-test("a lost network is noticed at once, and when it is back so is everything", async () => {
-  const world = nodeWorld(gateway.url);
-  const { client, store, asked, becomes, ended } = openClient(world);
-  followChats(client, changeNothing);
-  await becomes("live");
-  world.turn({ online: false });
-  await becomes("offline");
-  const { taskId } = await sendLong(1);
+test("the client is offline without a network, and connects again when it is back", async () => {
+  const environment = createNodeEnvironment(gateway.url);
+  const { client, store, queries, waitForState, waitForEnd } = openClient(environment);
+  followChats(client, ignoreChanges);
+  await waitForState("live");
+  environment.simulate({ online: false });
+  await waitForState("offline");
+  const { taskId } = await startLongAnswer(1);
   store.follow(taskId);
-  world.turn({ online: true });
-  await becomes("live");
-  await ended(taskId);
-  expect(asked.at(-1)).toContain(taskId);
+  environment.simulate({ online: true });
+  await waitForState("live");
+  await waitForEnd(taskId);
+  expect(queries.at(-1)).toContain(taskId);
 });
 
-test("a gateway that is reached without a network, as one of this machine is, stays live", async () => {
-  const world = nodeWorld(gateway.url);
+test("the connection stays live if the gateway is reachable while the browser is offline, as on localhost", async () => {
+  const environment = createNodeEnvironment(gateway.url);
   let isOnline = true;
-  const { client, store, connection, asked, becomes, ended } = openClient({
-    ...world,
+  const { client, store, connection, queries, waitForState, waitForEnd } = openClient({
+    ...environment,
     isOnline: () => isOnline,
   });
-  followChats(client, changeNothing);
-  await becomes("live");
+  followChats(client, ignoreChanges);
+  await waitForState("live");
   const states: string[] = [];
   connection.subscribe(() => states.push(client.connection.state));
   isOnline = false;
-  world.turn({});
-  await expect.poll(() => asked.length, { timeout: 5000 }).toBe(2);
-  const { taskId } = await sendLong(1);
+  environment.simulate({});
+  await expect.poll(() => queries.length, { timeout: 5000 }).toBe(2);
+  const { taskId } = await startLongAnswer(1);
   store.follow(taskId);
-  await ended(taskId);
+  await waitForEnd(taskId);
   expect(states).toEqual([]);
 });
 
-test("a stream that says nothing for too long is given up for another", async () => {
-  // Timers that run fast: fifteen seconds of silence are 150 ms.
-  const { client, asked, becomes } = openClient(nodeWorld(gateway.url, { faster: 100 }));
-  followChats(client, changeNothing);
-  const { reason } = await becomes("waiting");
-  expect(reason).toBe("nothing was heard for 37500 ms");
-  await becomes("live");
-  expect(asked.length).toBeGreaterThan(1);
+test("a stream that is silent for too long is replaced by a new one", async () => {
+  // Timers run 100 times faster: 37.5 s of silence take 375 ms.
+  const { client, queries, waitForState } = openClient(
+    createNodeEnvironment(gateway.url, { faster: 100 }),
+  );
+  followChats(client, ignoreChanges);
+  const { reason } = await waitForState("waiting");
+  expect(reason).toBe("no data for 37500 ms");
+  await waitForState("live");
+  expect(queries.length).toBeGreaterThan(1);
 });

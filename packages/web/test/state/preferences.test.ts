@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
-import { memoryStorage } from "../../src/browser/storage.ts";
-import { createPreferences } from "../../src/state/preferences.ts";
+import { createMemoryStorage } from "../../src/browser/storage.ts";
+import { createNewChatSettings, createPreferences } from "../../src/state/preferences.ts";
 
-test("preferences are there again in the next tab, and the language is the browser's until somebody chooses", () => {
-  const storage = memoryStorage();
+test("preferences are stored, and the language is that of the browser until one is chosen", () => {
+  const storage = createMemoryStorage();
   const first = createPreferences(storage, "zh");
   expect(first.get()).toMatchObject({ language: "zh", theme: "system" });
   first.change({ theme: "dark", language: "en" });
@@ -15,10 +15,10 @@ test("preferences are there again in the next tab, and the language is the brows
 });
 
 test.each(["{", "null", '"dark"', '{"theme": "pink", "language": 7, "follow": "start"}'])(
-  "what is kept and makes no sense (%s) does not count",
-  (kept) => {
-    const storage = memoryStorage();
-    storage.setItem("deltawire.preferences", kept);
+  "invalid stored preferences (%s) are ignored",
+  (stored) => {
+    const storage = createMemoryStorage();
+    storage.setItem("deltawire.preferences", stored);
     expect(createPreferences(storage, "en").get()).toMatchObject({
       theme: "system",
       language: "en",
@@ -26,9 +26,19 @@ test.each(["{", "null", '"dark"', '{"theme": "pink", "language": 7, "follow": "s
   },
 );
 
-test("a browser that keeps nothing has them until the page is closed", () => {
+test("stored settings for new chats with former names and values are converted", () => {
+  const storage = createMemoryStorage();
+  storage.setItem("deltawire.new-chat", '{"results": "on error", "exact_time": true, "turns": 3}');
+  expect(createNewChatSettings(storage).get()).toEqual({
+    result_approval: "on_error",
+    message_times: true,
+    turns: 3,
+  });
+});
+
+test("without storage, preferences last until the page is closed", () => {
   const full = {
-    ...memoryStorage(),
+    ...createMemoryStorage(),
     setItem: () => {
       throw new Error("the quota is exceeded");
     },

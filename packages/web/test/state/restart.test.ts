@@ -1,8 +1,15 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { Connection } from "../../src/state/page.ts";
+import type { GatewayConnectionState } from "../../src/state/app-store.ts";
 import { startGatewayProcess, type GatewayProcess } from "../gateway-process.ts";
-import { nodeWorld, openTab, until } from "../node-world.ts";
-import { answered, answerIn, isReady, newChat, say, shownWords } from "./chat-tab.ts";
+import { createNodeEnvironment, openTestApp, waitForCell } from "../node-environment.ts";
+import {
+  waitForAnswer,
+  getLastAnswer,
+  isReady,
+  openNewChat,
+  sendMessage,
+  getVisibleAnswerText,
+} from "./chat-helpers.ts";
 
 let gateway: GatewayProcess;
 beforeAll(async () => {
@@ -10,74 +17,80 @@ beforeAll(async () => {
 });
 afterAll(() => gateway.close());
 
-test("a gateway that is killed in mid-answer and started again is followed by itself to the same end", async () => {
-  const page = openTab(gateway.url, nodeWorld(gateway.url, { faster: 4 }));
-  const chat = await newChat(page, { model: "demo/clean" });
-  await say(page, chat, "long 80");
-  const taskId = answerIn(chat.state.get())?.task_id ?? "";
-  await until(page.taskTree(taskId), () => shownWords(page, chat).length > 50);
-  const states: Connection["is"][] = [];
-  page.connection.subscribe(() => states.push(page.connection.get().is));
+test("an answer is followed to its end after the gateway is killed and restarted in the middle of it", async () => {
+  const page = openTestApp(gateway.url, createNodeEnvironment(gateway.url, { faster: 4 }));
+  const chat = await openNewChat(page, { model: "demo/clean" });
+  await sendMessage(page, chat, "long 80");
+  const taskId = getLastAnswer(chat.state.get())?.task_id ?? "";
+  await waitForCell(page.taskTree(taskId), () => getVisibleAnswerText(page, chat).length > 50);
+  const states: GatewayConnectionState["status"][] = [];
+  page.connection.subscribe(() => states.push(page.connection.get().status));
   await gateway.kill();
-  const lost = await until(page.connection, ({ is }) => is === "lost");
+  const lost = await waitForCell(page.connection, ({ status }) => status === "lost");
   expect(lost).toMatchObject({ retryAt: expect.any(Number), reason: expect.any(String) });
-  // What was read stays.
-  expect(shownWords(page, chat).length).toBeGreaterThan(50);
+  // The text stays visible.
+  expect(getVisibleAnswerText(page, chat).length).toBeGreaterThan(50);
   await gateway.restart();
-  await until(page.connection, ({ is }) => is === "live");
+  await waitForCell(page.connection, ({ status }) => status === "live");
   expect(states.filter((is) => is !== "lost")).toEqual(["live"]);
-  const done = await answered(chat);
-  expect(shownWords(page, chat).split(" ")).toHaveLength(80);
-  const reloaded = openTab(gateway.url).openChat(chat.chatId);
-  await until(reloaded.state, isReady);
-  expect(answerIn(reloaded.state.get())).toEqual(answerIn(done));
+  const done = await waitForAnswer(chat);
+  expect(getVisibleAnswerText(page, chat).split(" ")).toHaveLength(80);
+  const reloaded = openTestApp(gateway.url).openChat(chat.chatId);
+  await waitForCell(reloaded.state, isReady);
+  expect(getLastAnswer(reloaded.state.get())).toEqual(getLastAnswer(done));
 });
 
-test("a page that was opened before its gateway has everything once that is there", async () => {
+test("a page that is opened before its gateway starts loads everything when the gateway is up", async () => {
   await gateway.kill();
-  const page = openTab(gateway.url, nodeWorld(gateway.url, { faster: 10 }));
+  const page = openTestApp(gateway.url, createNodeEnvironment(gateway.url, { faster: 10 }));
   const chat = page.openChat("chat_missing");
-  await until(page.connection, ({ is }) => is === "lost");
-  expect(page.session.state.get()).toEqual({ is: "unreachable" });
-  expect(page.list.state.get().is).toBe("loading");
+  await waitForCell(page.connection, ({ status }) => status === "lost");
+  expect(page.session.state.get()).toEqual({ status: "unreachable" });
+  expect(page.chatList.state.get().status).toBe("loading");
   await gateway.restart();
-  await until(page.connection, ({ is }) => is === "live");
-  await until(page.list.state, ({ is }) => is === "ready");
-  await until(chat.state, ({ is }) => is === "missing");
+  await waitForCell(page.connection, ({ status }) => status === "live");
+  await waitForCell(page.chatList.state, ({ status }) => status === "ready");
+  await waitForCell(chat.state, ({ status }) => status === "missing");
 });
 
-test("a newer gateway than the one that the page is of is told", async () => {
-  const world = nodeWorld(gateway.url, { faster: 10 });
+test("the page is reported as outdated if the gateway has another version", async () => {
+  const environment = createNodeEnvironment(gateway.url, { faster: 10 });
   let version = "1.0.0";
-  const page = openTab(gateway.url, {
-    ...world,
+  const page = openTestApp(gateway.url, {
+    ...environment,
     async fetch(url, init) {
-      const reply = await world.fetch(url, init);
+      const reply = await environment.fetch(url, init);
       if (!url.endsWith("/api/session")) return reply;
       return Response.json({ ...((await reply.json()) as object), version });
     },
   });
-  await until(page.connection, ({ is }) => is === "live");
+  await waitForCell(page.connection, ({ status }) => status === "live");
   version = "1.1.0";
   await gateway.kill();
   await gateway.restart();
-  await until(page.connection, ({ is }) => is === "outdated");
+  await waitForCell(page.connection, ({ status }) => status === "outdated");
   expect(page.session.state.get()).toMatchObject({ version: "1.1.0" });
 });
 
-test("a gateway that has lost everything is shown as it is", async () => {
-  const page = openTab(gateway.url, nodeWorld(gateway.url, { faster: 10 }));
-  const chat = await newChat(page, {});
-  await until(page.list.state, (state) => state.is === "ready" && state.chats.length > 0);
+test("chats disappear from the page if the gateway has lost its data", async () => {
+  const page = openTestApp(gateway.url, createNodeEnvironment(gateway.url, { faster: 10 }));
+  const chat = await openNewChat(page, {});
+  await waitForCell(
+    page.chatList.state,
+    (state) => state.status === "ready" && state.chats.length > 0,
+  );
   await gateway.kill();
-  gateway.forget();
+  gateway.deleteData();
   await gateway.restart();
-  await until(page.list.state, (state) => state.is === "ready" && state.chats.length === 0);
-  await until(chat.state, ({ is }) => is === "missing");
-  const anew = await newChat(page, {});
-  const list = await until(
-    page.list.state,
-    (state) => state.is === "ready" && state.chats.length > 0,
+  await waitForCell(
+    page.chatList.state,
+    (state) => state.status === "ready" && state.chats.length === 0,
+  );
+  await waitForCell(chat.state, ({ status }) => status === "missing");
+  const anew = await openNewChat(page, {});
+  const list = await waitForCell(
+    page.chatList.state,
+    (state) => state.status === "ready" && state.chats.length > 0,
   );
   expect(list).toMatchObject({ chats: [{ chat_id: anew.chatId }] });
 });

@@ -1,68 +1,68 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { workTime } from "../../../../test/work-time.ts";
-import { isSameText, wordDiff, type DiffPart } from "../../src/tree/word-diff.ts";
+import { measureCpuTime } from "../../../../test/cpu-time.ts";
+import { isUnchanged, diffWords, type DiffPart } from "../../src/tree/word-diff.ts";
 
-describe("what differs between two texts", () => {
-  test("a word that was replaced is gone and new, and the rest is the same", () => {
-    expect(wordDiff("It is sunny in Paris.", "It is rainy in Paris.")).toEqual([
+describe("a word diff", () => {
+  test("contains a replaced word as removed and added, and the rest unchanged", () => {
+    expect(diffWords("It is sunny in Paris.", "It is rainy in Paris.")).toEqual([
       { kind: "same", text: "It is " },
-      { kind: "gone", text: "sunny" },
-      { kind: "new", text: "rainy" },
+      { kind: "removed", text: "sunny" },
+      { kind: "added", text: "rainy" },
       { kind: "same", text: " in Paris." },
     ]);
   });
 
-  test("texts that are the same have no change", () => {
-    expect(isSameText(wordDiff("one two", "one two"))).toBe(true);
-    expect(wordDiff("", "")).toEqual([]);
-    expect(isSameText(wordDiff("one two", "one  two"))).toBe(false);
+  test("of equal texts has no change", () => {
+    expect(isUnchanged(diffWords("one two", "one two"))).toBe(true);
+    expect(diffWords("", "")).toEqual([]);
+    expect(isUnchanged(diffWords("one two", "one  two"))).toBe(false);
   });
 
-  test("words are not cut into letters", () => {
-    expect(wordDiff("walking", "walked")).toEqual([
-      { kind: "gone", text: "walking" },
-      { kind: "new", text: "walked" },
+  test("does not split words into letters", () => {
+    expect(diffWords("walking", "walked")).toEqual([
+      { kind: "removed", text: "walking" },
+      { kind: "added", text: "walked" },
     ]);
   });
 
-  test("Chinese is compared by characters, as nothing stands between its words", () => {
-    expect(wordDiff("今天天气很好", "今天天气不好")).toEqual([
+  test("compares Chinese by characters, as it has no spaces", () => {
+    expect(diffWords("今天天气很好", "今天天气不好")).toEqual([
       { kind: "same", text: "今天天气" },
-      { kind: "gone", text: "很" },
-      { kind: "new", text: "不" },
+      { kind: "removed", text: "很" },
+      { kind: "added", text: "不" },
       { kind: "same", text: "好" },
     ]);
   });
 
-  test("words that were replaced side by side are one change, not one for each", () => {
-    expect(wordDiff("a quick brown fox", "a slow white fox")).toEqual([
+  test("has one change for adjacent replaced words", () => {
+    expect(diffWords("a quick brown fox", "a slow white fox")).toEqual([
       { kind: "same", text: "a " },
-      { kind: "gone", text: "quick brown" },
-      { kind: "new", text: "slow white" },
+      { kind: "removed", text: "quick brown" },
+      { kind: "added", text: "slow white" },
       { kind: "same", text: " fox" },
     ]);
   });
 
-  test("texts that differ in more words than may be compared are compared by lines, then as wholes", () => {
+  test("compares lines if the texts are long, and complete texts if there are too many lines", () => {
     const limits = { words: 100, changes: 4 };
-    expect(wordDiff("a b c d\nsame\n", "e f g h\nsame\n", limits)).toEqual([
-      { kind: "gone", text: "a b c d\n" },
-      { kind: "new", text: "e f g h\n" },
+    expect(diffWords("a b c d\nsame\n", "e f g h\nsame\n", limits)).toEqual([
+      { kind: "removed", text: "a b c d\n" },
+      { kind: "added", text: "e f g h\n" },
       { kind: "same", text: "same\n" },
     ]);
-    expect(wordDiff("a b c d", "e f g h", { words: 4, changes: 0 })).toEqual([
-      { kind: "gone", text: "a b c d" },
-      { kind: "new", text: "e f g h" },
+    expect(diffWords("a b c d", "e f g h", { words: 4, changes: 0 })).toEqual([
+      { kind: "removed", text: "a b c d" },
+      { kind: "added", text: "e f g h" },
     ]);
   });
 
-  test("both texts can be read out of the changes, to the letter, whatever they are", () => {
+  test("contains both texts exactly, whatever they are", () => {
     fc.assert(
       fc.property(texts, texts, fc.constantFrom(2, 10, 1000), (before, after, changes) => {
-        const parts = wordDiff(before, after, { words: 500, changes });
-        expect(textOf(parts, "gone")).toBe(before);
-        expect(textOf(parts, "new")).toBe(after);
+        const parts = diffWords(before, after, { words: 500, changes });
+        expect(joinParts(parts, "removed")).toBe(before);
+        expect(joinParts(parts, "added")).toBe(after);
         expect(parts.every(({ text }) => text !== "")).toBe(true);
         for (const [index, { kind }] of parts.entries())
           expect(parts[index - 1]?.kind).not.toBe(kind);
@@ -71,23 +71,26 @@ describe("what differs between two texts", () => {
     );
   });
 
-  test("no shorter way is missed: what is added to a text is all that is new", () => {
+  test("is minimal: an insertion is the only change", () => {
     fc.assert(
-      fc.property(fc.array(word, { maxLength: 20 }), word, fc.nat(), (words, added, place) => {
-        const more = words.toSpliced(place % (words.length + 1), 0, added);
-        const parts = wordDiff(words.map(lined).join(""), more.map(lined).join(""));
-        expect(parts.filter(({ kind }) => kind === "gone")).toEqual([]);
-        expect(parts.filter(({ kind }) => kind === "new").length).toBe(1);
+      fc.property(fc.array(word, { maxLength: 20 }), word, fc.nat(), (words, added, index) => {
+        const longer = words.toSpliced(index % (words.length + 1), 0, added);
+        const parts = diffWords(
+          words.map(appendLineBreak).join(""),
+          longer.map(appendLineBreak).join(""),
+        );
+        expect(parts.filter(({ kind }) => kind === "removed")).toEqual([]);
+        expect(parts.filter(({ kind }) => kind === "added").length).toBe(1);
       }),
     );
   });
 
-  test("two different texts of a megabyte are told apart at once", () => {
+  test("of two different texts of a megabyte takes less than 2 s", () => {
     const [before, after] = ["one two three ", "four five six "].map((text) => text.repeat(80_000));
-    let parts: ReturnType<typeof wordDiff> = [];
-    const took = workTime(() => (parts = wordDiff(before ?? "", after ?? "")));
-    expect(parts.map(({ kind }) => kind)).toEqual(["gone", "new"]);
-    expect(took).toBeLessThan(2_000);
+    let parts: ReturnType<typeof diffWords> = [];
+    const cpuMs = measureCpuTime(() => (parts = diffWords(before ?? "", after ?? "")));
+    expect(parts.map(({ kind }) => kind)).toEqual(["removed", "added"]);
+    expect(cpuMs).toBeLessThan(2_000);
   });
 });
 
@@ -95,16 +98,16 @@ const word = fc.constantFrom("a", "b", "c", "好", "it's", "naïve");
 const texts = fc.oneof(
   fc
     .array(fc.oneof(word, fc.constantFrom(" ", "\n", ".", "  ")), { maxLength: 30 })
-    .map((all) => all.join("")),
+    .map((pieces) => pieces.join("")),
   fc.string({ unit: "grapheme", maxLength: 40 }),
   fc.string({ unit: "binary", maxLength: 20 }),
 );
 
-function lined(text: string): string {
+function appendLineBreak(text: string): string {
   return `${text}\n`;
 }
 
-function textOf(parts: readonly DiffPart[], kind: "gone" | "new"): string {
+function joinParts(parts: readonly DiffPart[], kind: "removed" | "added"): string {
   return parts
     .filter((part) => part.kind === "same" || part.kind === kind)
     .map(({ text }) => text)

@@ -1,54 +1,59 @@
-import type { Piece } from "../chat-upstream/choice.ts";
+import type { ReplyPiece } from "../reply/reply-piece.ts";
 import { isDeepEqual, isObject, nonEmptyString, parseJson, type JsonObject } from "../json.ts";
-import { reasoningFields } from "../mapping/reasoning.ts";
+import { reasoningFieldNames } from "../mapping/reasoning.ts";
 import type { ChatChunkChoice, ChatDelta, ChatToolCallDelta } from "../shapes/chat-reply.ts";
-import { ValueBoundary } from "../tools/arguments.ts";
-import type { AssembledCall } from "../tools/assembler.ts";
+import { JsonValueScanner } from "../tools/arguments-buffer.ts";
+import type { AssembledCall } from "../tools/tool-call-assembler.ts";
 
-/** What a delta says of calls. */
-export type SaidCalls = Pick<ChatDelta, "tool_calls" | "incomplete_tool_calls">;
+/** The fields of a delta that contain calls. */
+export type CallDeltaFields = Pick<ChatDelta, "tool_calls" | "incomplete_tool_calls">;
 
-/** The delta as it goes on; the same object where the pieces say what it says. */
-export function mendedDelta(
+/** Builds the delta for the client from the events. Returns the same object if nothing changes. */
+export function repairDelta(
   choice: ChatChunkChoice,
-  pieces: readonly Piece[],
-  said: SaidCalls | undefined,
+  events: readonly ReplyPiece[],
+  callFields: CallDeltaFields | undefined,
 ): ChatDelta {
   const delta = isObject(choice.delta) ? (choice.delta as ChatDelta) : {};
   let text = "";
   let reasoning = "";
-  let repeated = false;
+  let isReasoningRepeated = false;
   const images: JsonObject[] = [];
-  for (const piece of pieces) {
-    if (piece.type === "text") text += piece.text;
-    else if (piece.type === "reasoning" && piece.inContent) reasoning += piece.text;
-    else if (piece.type === "reasoning.repeated") repeated = true;
-    else if (piece.type === "image" && Array.isArray(delta.content))
-      images.push({ type: "image_url", image_url: { url: piece.url } });
+  for (const event of events) {
+    if (event.type === "text") text += event.text;
+    else if (event.type === "reasoning" && event.inContent) reasoning += event.text;
+    else if (event.type === "reasoning.repeated") isReasoningRepeated = true;
+    else if (event.type === "image" && Array.isArray(delta.content))
+      images.push({ type: "image_url", image_url: { url: event.url } });
   }
-  const hadCalls = isObject(delta.function_call) || (delta.tool_calls ?? null) !== null;
-  const sameCalls =
-    said === undefined
-      ? !hadCalls
-      : said.incomplete_tool_calls === undefined && isDeepEqual(said.tool_calls, delta.tool_calls);
-  const silent = delta.content === undefined || delta.content === null;
-  const sameText = silent ? text === "" : delta.content === text;
-  const same = sameText && sameCalls && reasoning === "" && !repeated;
-  if (same && choice.delta === delta) return delta;
+  const hasCalls = isObject(delta.function_call) || (delta.tool_calls ?? null) !== null;
+  const areCallsUnchanged =
+    callFields === undefined
+      ? !hasCalls
+      : callFields.incomplete_tool_calls === undefined &&
+        isDeepEqual(callFields.tool_calls, delta.tool_calls);
+  const hasNoContent = delta.content === undefined || delta.content === null;
+  const isTextUnchanged = hasNoContent ? text === "" : delta.content === text;
+  const isUnchanged =
+    isTextUnchanged && areCallsUnchanged && reasoning === "" && !isReasoningRepeated;
+  if (isUnchanged && choice.delta === delta) return delta;
   const { content, tool_calls: _calls, function_call: _call, ...rest } = delta;
-  const mended: ChatDelta = { ...rest, ...said };
-  if (text !== "") mended.content = text;
-  else if (content !== undefined) mended.content = typeof content === "string" ? "" : null;
-  if (repeated) for (const field of reasoningFields) delete mended[field];
-  if (images.length > 0) mended["images"] = images;
+  const repaired: ChatDelta = { ...rest, ...callFields };
+  if (text !== "") repaired.content = text;
+  else if (content !== undefined) repaired.content = typeof content === "string" ? "" : null;
+  if (isReasoningRepeated) for (const field of reasoningFieldNames) delete repaired[field];
+  if (images.length > 0) repaired["images"] = images;
   if (reasoning !== "")
-    mended.reasoning_content = (nonEmptyString(delta.reasoning_content) ?? "") + reasoning;
-  return mended;
+    repaired.reasoning_content = (nonEmptyString(delta.reasoning_content) ?? "") + reasoning;
+  return repaired;
 }
 
-/** The first delta of a choice says who speaks: the official SDK refuses a choice that never does. */
-export function begunDelta({ begun }: { begun: boolean }, delta: ChatDelta): ChatDelta {
-  if (begun || nonEmptyString(delta.role) !== undefined) return delta;
+/** Adds the role to the first delta of a choice, because OpenAI's SDK rejects a choice without it. */
+export function withAssistantRole(
+  { hasBegun }: { hasBegun: boolean },
+  delta: ChatDelta,
+): ChatDelta {
+  if (hasBegun || nonEmptyString(delta.role) !== undefined) return delta;
   return { ...delta, role: "assistant" };
 }
 
@@ -62,71 +67,72 @@ export function isEmptyDelta(delta: ChatDelta): boolean {
   return true;
 }
 
-type CallPiece = Piece & { type: "call.opened" | "call.arguments" | "call.fields" };
+type CallDeltaEvent = ReplyPiece & { type: "call.opened" | "call.arguments" | "call.fields" };
 
 /**
- * Calls as the deltas they come in, one call after the other: OpenAI's SDK takes a call for ended when the next one
- * begins, and would parse what is still held back of it, or comes in turns. So the next one waits.
+ * Emits calls as deltas, one call after the other. OpenAI's SDK treats a call as ended when the next one begins, and
+ * would parse incomplete arguments of interleaved calls. So later calls are held back until the active call is complete.
  */
-export class CallDeltas {
-  #speaking: SpeakingCall | undefined;
-  /** What has come of calls that wait for their turn, in the order in which they opened. */
-  readonly #waiting = new Map<AssembledCall, CallPiece[]>();
+export class SequentialCallDeltas {
+  #activeCall: ActiveCall | undefined;
+  /** Events of waiting calls, in the order in which the calls were opened. */
+  readonly #waitingEvents = new Map<AssembledCall, CallDeltaEvent[]>();
 
-  read(pieces: readonly Piece[]): SaidCalls | undefined {
-    const calls = new CallEntries();
-    for (const piece of pieces)
-      switch (piece.type) {
+  read(events: readonly ReplyPiece[]): CallDeltaFields | undefined {
+    const calls = new CallDeltaList();
+    for (const event of events)
+      switch (event.type) {
         case "call.opened":
         case "call.arguments":
         case "call.fields":
-          this.#take(piece, calls);
+          this.#handleEvent(event, calls);
           break;
         case "call.closed":
-          if (piece.call === this.#speaking?.call) this.#next(calls);
+          if (event.call === this.#activeCall?.call) this.#activateNext(calls);
           break;
         default:
       }
-    return calls.list.length === 0 ? undefined : { tool_calls: calls.list };
+    return calls.deltas.length === 0 ? undefined : { tool_calls: calls.deltas };
   }
 
-  #take(piece: CallPiece, calls: CallEntries): void {
-    const { call } = piece;
-    const waiting = this.#waiting.get(call);
-    if (waiting !== undefined) return void waiting.push(piece);
-    if (piece.type === "call.opened") {
-      if (this.#speaking?.goesOn === true) return void this.#waiting.set(call, [piece]);
-      this.#speaking = new SpeakingCall(call);
+  #handleEvent(event: CallDeltaEvent, calls: CallDeltaList): void {
+    const { call } = event;
+    const waitingEvents = this.#waitingEvents.get(call);
+    if (waitingEvents !== undefined) return void waitingEvents.push(event);
+    if (event.type === "call.opened") {
+      if (this.#activeCall?.isOpen === true) return void this.#waitingEvents.set(call, [event]);
+      this.#activeCall = new ActiveCall(call);
     }
-    this.#put(piece, calls);
-    if (this.#waiting.size > 0 && this.#speaking?.goesOn !== true) this.#next(calls);
+    this.#emit(event, calls);
+    if (this.#waitingEvents.size > 0 && this.#activeCall?.isOpen !== true)
+      this.#activateNext(calls);
   }
 
-  /** What comes late for a call that has had its turn is put out too. */
-  #put(piece: CallPiece, calls: CallEntries): void {
-    calls.add(piece);
-    if (piece.type === "call.arguments" && piece.call === this.#speaking?.call)
-      this.#speaking.add(piece.delta);
+  /** Emits an event, including one that arrives late for a finished call. */
+  #emit(event: CallDeltaEvent, calls: CallDeltaList): void {
+    calls.add(event);
+    if (event.type === "call.arguments" && event.call === this.#activeCall?.call)
+      this.#activeCall.add(event.delta);
   }
 
-  #next(calls: CallEntries): void {
-    this.#speaking = undefined;
-    for (const [call, pieces] of this.#waiting) {
-      this.#waiting.delete(call);
-      this.#speaking = new SpeakingCall(call);
-      for (const piece of pieces) this.#put(piece, calls);
-      if (this.#speaking.goesOn) return;
+  #activateNext(calls: CallDeltaList): void {
+    this.#activeCall = undefined;
+    for (const [call, events] of this.#waitingEvents) {
+      this.#waitingEvents.delete(call);
+      this.#activeCall = new ActiveCall(call);
+      for (const event of events) this.#emit(event, calls);
+      if (this.#activeCall.isOpen) return;
     }
   }
 }
 
-/** The call whose turn it is. Every character of its arguments is looked at once, and only if another call waits. */
-class SpeakingCall {
+/** The call that is being emitted. Its arguments are scanned once, and only if another call waits. */
+class ActiveCall {
   readonly call: AssembledCall;
   #arguments = "";
   #unread = "";
-  readonly #boundary = new ValueBoundary();
-  #state: "open" | "whole" | "not JSON" = "open";
+  readonly #scanner = new JsonValueScanner();
+  #state: "open" | "complete" | "not JSON" = "open";
 
   constructor(call: AssembledCall) {
     this.call = call;
@@ -136,11 +142,11 @@ class SpeakingCall {
     this.#unread += delta;
   }
 
-  /** Whether its arguments are not whole yet. Custom input has no end to wait for; what is not JSON never ends. */
-  get goesOn(): boolean {
+  /** True if the arguments are incomplete. Custom input never counts as incomplete; invalid JSON always does. */
+  get isOpen(): boolean {
     if (this.call.kind === "custom") return false;
     if (this.#unread !== "") this.#read();
-    return this.#state !== "whole";
+    return this.#state !== "complete";
   }
 
   #read(): void {
@@ -151,117 +157,119 @@ class SpeakingCall {
       return;
     }
     this.#arguments += unread;
-    const end = this.#boundary.feed(unread, 0);
+    const end = this.#scanner.scan(unread, 0);
     if (end === -1) return;
-    const isWhole = unread.slice(end).trim() === "" && isObject(parseJson(this.#arguments));
-    this.#state = isWhole ? "whole" : "not JSON";
+    const isComplete = unread.slice(end).trim() === "" && isObject(parseJson(this.#arguments));
+    this.#state = isComplete ? "complete" : "not JSON";
   }
 }
 
-/** Calls in one piece each, when they close: at the end of the reply, and not before. */
-export class WholeCalls {
-  /** Fields that we do not know, of the calls that are still open. */
-  readonly #fields = new Map<AssembledCall, Piece & { type: "call.fields" }>();
+/** Emits each call in one piece when it closes, at the end of the reply. */
+export class BufferedCallDeltas {
+  /** Unknown fields of open calls. */
+  readonly #fields = new Map<AssembledCall, ReplyPiece & { type: "call.fields" }>();
 
-  read(pieces: readonly Piece[]): SaidCalls | undefined {
-    const runnable = new CallEntries();
-    const incomplete = new CallEntries();
-    for (const piece of pieces) {
-      if (piece.type === "call.fields") this.#keep(piece);
-      if (piece.type !== "call.closed") continue;
-      const calls = piece.whole ? runnable : incomplete;
-      calls.add({ type: "call.opened", call: piece.call });
-      const fields = this.#fields.get(piece.call);
+  read(events: readonly ReplyPiece[]): CallDeltaFields | undefined {
+    const completeCalls = new CallDeltaList();
+    const incompleteCalls = new CallDeltaList();
+    for (const event of events) {
+      if (event.type === "call.fields") this.#storeFields(event);
+      if (event.type !== "call.closed") continue;
+      const calls = event.isComplete ? completeCalls : incompleteCalls;
+      calls.add({ type: "call.opened", call: event.call });
+      const fields = this.#fields.get(event.call);
       if (fields !== undefined) calls.add(fields);
-      calls.add({ type: "call.arguments", call: piece.call, delta: piece.arguments });
+      calls.add({ type: "call.arguments", call: event.call, delta: event.arguments });
     }
-    if (runnable.list.length === 0 && incomplete.list.length === 0) return undefined;
+    if (completeCalls.deltas.length === 0 && incompleteCalls.deltas.length === 0) return undefined;
     return {
-      ...(runnable.list.length > 0 ? { tool_calls: inOrder(runnable.list) } : {}),
-      ...(incomplete.list.length > 0 ? { incomplete_tool_calls: inOrder(incomplete.list) } : {}),
+      ...(completeCalls.deltas.length > 0 ? { tool_calls: sortByIndex(completeCalls.deltas) } : {}),
+      ...(incompleteCalls.deltas.length > 0
+        ? { incomplete_tool_calls: sortByIndex(incompleteCalls.deltas) }
+        : {}),
     };
   }
 
-  #keep(piece: Piece & { type: "call.fields" }): void {
-    const before = this.#fields.get(piece.call);
-    if (before === undefined)
-      return void this.#fields.set(piece.call, {
-        ...piece,
-        fields: { ...piece.fields },
-        described: { ...piece.described },
+  #storeFields(event: ReplyPiece & { type: "call.fields" }): void {
+    const stored = this.#fields.get(event.call);
+    if (stored === undefined)
+      return void this.#fields.set(event.call, {
+        ...event,
+        fields: { ...event.fields },
+        functionFields: { ...event.functionFields },
       });
-    Object.assign(before.fields, piece.fields);
-    Object.assign(before.described, piece.described);
+    Object.assign(stored.fields, event.fields);
+    Object.assign(stored.functionFields, event.functionFields);
   }
 }
 
-function inOrder(calls: ChatToolCallDelta[]): ChatToolCallDelta[] {
+function sortByIndex(calls: ChatToolCallDelta[]): ChatToolCallDelta[] {
   return calls.toSorted((a, b) => (a.index ?? 0) - (b.index ?? 0));
 }
 
-/** More entries than this are found by a map. */
-const mostSearched = 8;
+/** Maximum number of entries that are searched linearly. For more, a map is used. */
+const maxLinearSearch = 8;
 
-/** The entries of one delta; the opening of a call and its first arguments make one entry. */
-class CallEntries {
-  readonly list: ChatToolCallDelta[] = [];
+/** Collects the entries of one delta. The opening of a call and its first arguments form one entry. */
+class CallDeltaList {
+  readonly deltas: ChatToolCallDelta[] = [];
   #byIndex: Map<number, ChatToolCallDelta> | undefined;
 
-  add(piece: CallPiece): void {
-    const { call } = piece;
-    if (piece.type === "call.opened") {
-      this.#push({ ...opened(call), ...describedCall(call, call.name, "") });
+  add(event: CallDeltaEvent): void {
+    const { call } = event;
+    if (event.type === "call.opened") {
+      this.#push({ ...toOpeningDelta(call), ...toCallFields(call, call.name, "") });
       return;
     }
     const entry = this.#find(call.index) ?? this.#push({ index: call.index });
     const key = call.kind === "custom" ? "custom" : "function";
-    if (piece.type === "call.fields") {
-      Object.assign(entry, piece.fields);
-      if (Object.keys(piece.described).length > 0)
-        entry[key] = { ...entry[key], ...piece.described };
+    if (event.type === "call.fields") {
+      Object.assign(entry, event.fields);
+      if (Object.keys(event.functionFields).length > 0)
+        entry[key] = { ...entry[key], ...event.functionFields };
       return;
     }
     if (entry[key] === undefined) {
-      entry[key] = key === "custom" ? { input: piece.delta } : { arguments: piece.delta };
+      entry[key] = key === "custom" ? { input: event.delta } : { arguments: event.delta };
       return;
     }
-    const { name, text } = saidSoFar(entry);
-    entry[key] = { ...entry[key], ...describedCall(call, name, text + piece.delta)[key] };
+    const { name, text } = getPartialCall(entry);
+    entry[key] = { ...entry[key], ...toCallFields(call, name, text + event.delta)[key] };
   }
 
   #find(index: number): ChatToolCallDelta | undefined {
-    const { list } = this;
-    const last = list[list.length - 1];
-    if (last === undefined || last.index === index) return last;
-    if (list.length <= mostSearched) return list.find((entry) => entry.index === index);
-    this.#byIndex ??= new Map(list.map((entry) => [entry.index ?? 0, entry]));
+    const { deltas } = this;
+    const lastDelta = deltas[deltas.length - 1];
+    if (lastDelta === undefined || lastDelta.index === index) return lastDelta;
+    if (deltas.length <= maxLinearSearch) return deltas.find((entry) => entry.index === index);
+    this.#byIndex ??= new Map(deltas.map((entry) => [entry.index ?? 0, entry]));
     return this.#byIndex.get(index);
   }
 
   #push(entry: ChatToolCallDelta): ChatToolCallDelta {
-    this.list.push(entry);
+    this.deltas.push(entry);
     this.#byIndex?.set(entry.index ?? 0, entry);
     return entry;
   }
 }
 
-function opened({ index, id, kind: type }: AssembledCall): ChatToolCallDelta {
+function toOpeningDelta({ index, id, kind: type }: AssembledCall): ChatToolCallDelta {
   return { index, id, type };
 }
 
-function saidSoFar(entry: ChatToolCallDelta): { name?: string; text: string } {
+function getPartialCall(entry: ChatToolCallDelta): { name?: string; text: string } {
   const name = nonEmptyString(entry.function?.name ?? entry.custom?.name);
   const text = nonEmptyString(entry.function?.arguments ?? entry.custom?.input) ?? "";
   return name === undefined ? { text } : { name, text };
 }
 
-function describedCall(
+function toCallFields(
   call: AssembledCall,
   name: string | undefined,
   text: string,
 ): Pick<ChatToolCallDelta, "function" | "custom"> {
-  const named = name === undefined ? {} : { name };
+  const nameField = name === undefined ? {} : { name };
   return call.kind === "custom"
-    ? { custom: { ...named, input: text } }
-    : { function: { ...named, arguments: text } };
+    ? { custom: { ...nameField, input: text } }
+    : { function: { ...nameField, arguments: text } };
 }

@@ -1,90 +1,100 @@
-import { callsOf, orderedMessages } from "../chat-upstream/ordered-messages.ts";
-import { responseFormat, takenFormats } from "../chat-upstream/response-format.ts";
-import { strictOrder } from "../chat-upstream/strict-order.ts";
-import { settleSystem } from "../chat-upstream/system.ts";
-import type { JsonObject } from "../json.ts";
-import { chatToolName, legacyTools } from "../mapping/chat-tools.ts";
-import { genericProfile, isAsSent, type Profile } from "../profiles.ts";
+import { getToolCalls, orderMessages } from "../chat-upstream/order-messages.ts";
+import { toChatResponseFormat, getSupportedFormats } from "../chat-upstream/response-format.ts";
+import { enforceRoleOrder } from "../chat-upstream/role-order.ts";
+import { mergeSystemMessages } from "../chat-upstream/system-messages.ts";
+import { isObject, type JsonObject } from "../json.ts";
+import { hasBreakpointPart, toCacheControl } from "../mapping/cache-breakpoints.ts";
+import { getChatToolName, convertLegacyFunctions } from "../mapping/chat-tools.ts";
+import { genericProfile, isSentUnchanged, type UpstreamProfile } from "../upstream-profile.ts";
 import { Repairs } from "../repairs.ts";
-import { knownEffort } from "../mapping/effort.ts";
-import type { Recall } from "../responses-over-chat/reasoning-replay.ts";
+import { toSupportedEffort } from "../mapping/reasoning-effort.ts";
+import type { LookupReasoning } from "../responses-over-chat/reasoning-replay.ts";
 import type { ChatMessage, ChatRequest, ChatTool } from "../shapes/chat-request.ts";
-import type { TextFormat } from "../shapes/responses-request.ts";
-import type { ToolBridge } from "../tools/bridge.ts";
-import { toolSchemas } from "../tools/definitions.ts";
-import { mendedAssistants, withMediaApart } from "./messages.ts";
-import { offeredChatTools } from "./offered-tools.ts";
+import type { ResponseTextFormat } from "../shapes/responses-request.ts";
+import type { ToolTranslation } from "../tools/tool-translation.ts";
+import { collectToolSchemas } from "../tools/offer-tools.ts";
+import { repairAssistantMessages, moveMediaToUserMessage } from "./repair-messages.ts";
+import { offerChatTools } from "./offer-chat-tools.ts";
 
-export interface MendedChatRequestOptions {
-  profile?: Profile;
-  /** The upstream's name of the model, where it differs from what the client asked for. */
+export interface RepairChatRequestOptions {
+  profile?: UpstreamProfile;
+  /** The upstream's name for the model. Default: the requested name. */
   upstreamModel?: string;
-  /** Whether to ask for a stream; otherwise what the client asked for. */
+  /** Whether to request a stream. Default: as the client requested. */
   stream?: boolean;
-  /** What is remembered of the reply that made a call, for what the client has dropped of it. */
-  recall?: Recall;
+  /** Returns the cached reasoning of the reply that made a call, if the client dropped it. */
+  lookupReasoning?: LookupReasoning;
 }
 
-export interface MendedChatRequest {
+export interface RepairedChatRequest {
   body: ChatRequest;
-  /** For the reply: names and parameters of the tools that were offered. */
+  /** For the reply: names and parameters of the offered tools. */
   toolNames: ReadonlySet<string>;
   toolSchemas: ReadonlyMap<string, JsonObject>;
-  /** For the reply: how calls are told to the client, where tools were offered otherwise than they were declared. */
-  tools?: ToolBridge;
-  /** For the reply: ids that a new call may not have (decision 20). */
+  /** For the reply: maps calls to the declared tools, if these were offered in another form. */
+  tools?: ToolTranslation;
+  /** For the reply: ids that new calls must not use (decision 20). */
   usedCallIds: ReadonlySet<string>;
-  /** For the reply: whether the client asked for usage. A whole reply always has it. */
+  /** For the reply: whether the client requested usage. A complete (JSON) reply always has it. */
   includeUsage: boolean;
-  /** For the reply: how the upstream's replies differ. */
-  profile: Profile;
+  /** For the reply: the quirks of the upstream. */
+  profile: UpstreamProfile;
   repairs: Repairs;
 }
 
 /**
- * A Chat client's request as a Chat upstream accepts it: every call followed at once by its results, no result without
- * its call, roles and call ids as the profile has them, names and parameters of tools that every server takes, and usage
- * asked for. Where the profile's `chatRequests` is `as-sent` nothing else is changed, except by flags that were set for this
- * upstream. The list of `parameters` is not applied: it only knows what Responses clients ask for. Takes what
- * `decodeChatRequest` returned.
+ * Repairs a request from `decodeChatRequest` for a Chat upstream: orders calls and results, adapts roles and
+ * call ids to the profile, sends tool names and parameters that every server accepts, and requests usage. If the
+ * profile's `chatRequests` is `as-sent`, no other change is made, except by flags that were set for this upstream.
+ * `parameters` of the profile is not applied: it only lists parameters of Responses clients.
  */
-export function mendedChatRequest(
+export function repairChatRequest(
   request: ChatRequest,
-  options: MendedChatRequestOptions = {},
-): MendedChatRequest {
-  const { profile = genericProfile, upstreamModel = request.model, recall } = options;
+  options: RepairChatRequestOptions = {},
+): RepairedChatRequest {
+  const { profile = genericProfile, upstreamModel = request.model, lookupReasoning } = options;
   const repairs = new Repairs();
-  const offered = offeredChatTools(request, profile, repairs);
-  const assistants = mendedAssistants(request.messages, { profile, recall, repairs });
-  const ordered = orderedMessages(assistants, profile, repairs);
+  const offered = offerChatTools(request, profile, repairs);
+  const withAssistants = repairAssistantMessages(request.messages, {
+    profile,
+    lookupReasoning,
+    repairs,
+  });
+  const ordered = orderMessages(withAssistants, profile, repairs);
   const movesMedia =
-    profile.toolResultMedia === "user-message" && !isAsSent(profile, "toolResultMedia");
-  const apart = movesMedia ? withMediaApart(ordered, repairs) : ordered;
-  const format = mendedFormat(request, offered.tools, profile, repairs);
+    profile.toolResultMedia === "user-message" && !isSentUnchanged(profile, "toolResultMedia");
+  const withMovedMedia = movesMedia ? moveMediaToUserMessage(ordered, repairs) : ordered;
+  const format = repairResponseFormat(request, offered.tools, profile, repairs);
   const hints = [offered.hint, format.hint].filter((hint) => hint !== "");
-  const settled = withRoles(apart, hints, profile, repairs);
+  const withSystem = mapSystemRoles(withMovedMedia, hints, profile, repairs);
   const body: ChatRequest = { ...request, model: upstreamModel };
-  body.messages = strictOrder(settled, offered.tools.length > 0, profile, repairs);
-  if (request.tools) put(body, "tools", offered.tools.length > 0 ? offered.tools : undefined);
-  if (request.tool_choice) put(body, "tool_choice", offered.choice);
-  if (request.response_format) put(body, "response_format", format.asked);
+  const inOrder = enforceRoleOrder(withSystem, offered.tools.length > 0, profile, repairs);
+  body.messages = toCacheControl(inOrder, profile, repairs);
+  if (request.tools)
+    setOrDelete(body, "tools", offered.tools.length > 0 ? offered.tools : undefined);
+  if (request.tool_choice) setOrDelete(body, "tool_choice", offered.choice);
+  if (request.response_format) setOrDelete(body, "response_format", format.format);
   if (request.reasoning_effort)
-    put(body, "reasoning_effort", knownEffort(request.reasoning_effort, profile, repairs));
-  settleStream(body, request, options, profile);
-  nameLimit(body, profile, repairs);
+    setOrDelete(
+      body,
+      "reasoning_effort",
+      toSupportedEffort(request.reasoning_effort, profile, repairs),
+    );
+  applyStreamOptions(body, request, options, profile);
+  renameTokenLimit(body, profile, repairs);
   for (const name of profile.droppedParameters)
     if (body[name] !== undefined) {
       delete body[name];
       repairs.add("parameter_dropped", name);
     }
-  const tools = [...offered.tools, ...legacyTools(request)];
+  const tools = [...offered.tools, ...convertLegacyFunctions(request)];
   return {
     body: { ...body, ...profile.extraBody },
-    toolNames: new Set(tools.flatMap((tool) => chatToolName(tool) ?? [])),
-    toolSchemas: toolSchemas(tools),
-    ...(offered.bridge === undefined ? {} : { tools: offered.bridge }),
+    toolNames: new Set(tools.flatMap((tool) => getChatToolName(tool) ?? [])),
+    toolSchemas: collectToolSchemas(tools),
+    ...(offered.translation === undefined ? {} : { tools: offered.translation }),
     usedCallIds: new Set(
-      request.messages.flatMap((message) => callsOf(message).map(({ id }) => id)),
+      request.messages.flatMap((message) => getToolCalls(message).map(({ id }) => id)),
     ),
     includeUsage: request.stream !== true || request.stream_options?.include_usage === true,
     profile,
@@ -92,8 +102,8 @@ export function mendedChatRequest(
   };
 }
 
-/** The client's own value where it may stay: an empty list of tools is none of our business. */
-function put<Name extends keyof ChatRequest>(
+/** Sets a field, or deletes it if the value is undefined. The client's empty list (`tools: []`) stays. */
+function setOrDelete<Name extends keyof ChatRequest>(
   body: ChatRequest,
   name: Name,
   value: ChatRequest[Name],
@@ -102,38 +112,49 @@ function put<Name extends keyof ChatRequest>(
   else if (!Array.isArray(body[name]) || body[name].length > 0) delete body[name];
 }
 
-function mendedFormat(
-  { response_format: given, messages }: ChatRequest,
+function repairResponseFormat(
+  { response_format: requested, messages }: ChatRequest,
   tools: readonly ChatTool[],
-  profile: Profile,
+  profile: UpstreamProfile,
   repairs: Repairs,
-): { asked: ChatRequest["response_format"]; hint: string } {
-  if (!given) return { asked: given, hint: "" };
-  const taken = takenFormats(profile, tools);
-  if (given.type === "text")
-    return { asked: taken.formats === "none" ? undefined : given, hint: "" };
-  const isStrict = given.type === "json_schema" && given.json_schema?.strict !== undefined;
-  const strictStays = taken.strict || !isStrict;
-  if (taken.formats === "any" && strictStays) return { asked: given, hint: "" };
-  const format: TextFormat =
-    given.type === "json_schema" ? { ...given.json_schema, type: given.type } : given;
-  const saysJson = () => /json/i.test(JSON.stringify(messages));
-  const { asked, hint } = responseFormat(format, saysJson, taken, repairs, "response_format");
-  return { asked: asked?.type === given.type && strictStays ? given : asked, hint };
+): { format: ChatRequest["response_format"]; hint: string } {
+  if (!requested) return { format: requested, hint: "" };
+  const supported = getSupportedFormats(profile, tools);
+  if (requested.type === "text")
+    return { format: supported.formats === "none" ? undefined : requested, hint: "" };
+  const isStrict = requested.type === "json_schema" && requested.json_schema?.strict !== undefined;
+  const keepsStrict = supported.strict || !isStrict;
+  if (supported.formats === "any" && keepsStrict) return { format: requested, hint: "" };
+  const format: ResponseTextFormat =
+    requested.type === "json_schema"
+      ? { ...requested.json_schema, type: requested.type }
+      : requested;
+  const mentionsJson = () => /json/i.test(JSON.stringify(messages));
+  const { format: converted, hint } = toChatResponseFormat(
+    format,
+    mentionsJson,
+    supported,
+    repairs,
+    "response_format",
+  );
+  return {
+    format: converted?.type === requested.type && keepsStrict ? requested : converted,
+    hint,
+  };
 }
 
-/** Whoever asks for a stream also asks what it cost: the log wants to know, and the client gets to see what it asked for. */
-function settleStream(
+/** Requests usage for every stream, for the log. The client receives the usage only if it set `include_usage`. */
+function applyStreamOptions(
   body: ChatRequest,
   request: ChatRequest,
-  options: MendedChatRequestOptions,
-  profile: Profile,
+  options: RepairChatRequestOptions,
+  profile: UpstreamProfile,
 ): void {
-  const asked = request.stream ?? false;
-  const stream = profile.alwaysStream || (options.stream ?? asked);
-  if (stream !== asked) body.stream = stream;
+  const requestedStream = request.stream ?? false;
+  const stream = profile.alwaysStream || (options.stream ?? requestedStream);
+  if (stream !== requestedStream) body.stream = stream;
   if (!stream) {
-    if (asked) delete body.stream_options; // refused where there is no stream
+    if (requestedStream) delete body.stream_options; // rejected without a stream
     return;
   }
   if (profile.streamUsage) {
@@ -145,58 +166,70 @@ function settleStream(
   else delete body.stream_options;
 }
 
-/** Renames the limit of new tokens to the name that the upstream knows. */
-function nameLimit(body: ChatRequest, profile: Profile, repairs: Repairs): void {
-  const name = knownLimit(body, profile);
+/** Renames the token limit to the name that the upstream supports. */
+function renameTokenLimit(body: ChatRequest, profile: UpstreamProfile, repairs: Repairs): void {
+  const name = resolveTokenLimitName(body, profile);
   if (name === undefined) return;
-  const other = otherLimit(name);
-  const limit = body[other];
+  const otherName = getOtherTokenLimit(name);
+  const limit = body[otherName];
   if (limit === undefined) return;
-  delete body[other];
+  delete body[otherName];
   if (limit === null) return;
   body[name] ??= limit;
-  repairs.add("parameter_changed", `${other} -> ${name}`);
+  repairs.add("parameter_changed", `${otherName} -> ${name}`);
 }
 
-type LimitName = Profile["maxTokensParameter"];
+type TokenLimitName = UpstreamProfile["maxTokensParameter"];
 
-/** Undefined if limits keep the names under which they were sent. */
-function knownLimit(body: ChatRequest, profile: Profile): LimitName | undefined {
+/** Returns the name that the token limit must have; undefined if it is sent unchanged. */
+function resolveTokenLimitName(
+  body: ChatRequest,
+  profile: UpstreamProfile,
+): TokenLimitName | undefined {
   const { maxTokensParameter, droppedParameters } = profile;
-  if (!isAsSent(profile, "maxTokensParameter")) return maxTokensParameter;
-  const refused = limitNames.filter((name) => droppedParameters.includes(name));
-  const [name] = refused;
-  return refused.length === 1 && name !== undefined && body[name] !== undefined
-    ? otherLimit(name)
+  if (!isSentUnchanged(profile, "maxTokensParameter")) return maxTokensParameter;
+  const rejectedNames = tokenLimitNames.filter((name) => droppedParameters.includes(name));
+  const [name] = rejectedNames;
+  return rejectedNames.length === 1 && name !== undefined && body[name] !== undefined
+    ? getOtherTokenLimit(name)
     : undefined;
 }
 
-const limitNames = ["max_tokens", "max_completion_tokens"] as const satisfies LimitName[];
+const tokenLimitNames = ["max_tokens", "max_completion_tokens"] as const satisfies TokenLimitName[];
 
-function otherLimit(name: LimitName): LimitName {
+function getOtherTokenLimit(name: TokenLimitName): TokenLimitName {
   return name === "max_tokens" ? "max_completion_tokens" : "max_tokens";
 }
 
-function withRoles(
+function mapSystemRoles(
   messages: ChatMessage[],
   hints: readonly string[],
-  profile: Profile,
+  profile: UpstreamProfile,
   repairs: Repairs,
 ): ChatMessage[] {
-  const foreign = profile.developerRole === "system" ? "developer" : undefined;
+  const unsupportedRole = profile.developerRole === "system" ? "developer" : undefined;
   const mapped = messages.map((message) =>
-    message.role === foreign ? { ...message, role: "system" as const } : message,
+    message.role === unsupportedRole ? { ...message, role: "system" as const } : message,
   );
-  if (messages.some(({ role }) => role === foreign))
-    repairs.add("role_mapped", "developer said as system");
-  if (profile.laterSystem === "keep" && hints.length === 0) return mapped;
-  return settleSystem("", mapped.map(withTextOnly), hints, profile, repairs);
+  if (messages.some(({ role }) => role === unsupportedRole))
+    repairs.add("role_mapped", "developer sent as system");
+  if (profile.lateSystemMessages === "keep" && hints.length === 0) return mapped;
+  const flattened = mapped.map((message) => flattenSystemContent(message, profile, repairs));
+  return mergeSystemMessages("", flattened, hints, profile, repairs);
 }
 
-/** Where system messages are moved, or joined with words of ours, their parts become one text. */
-function withTextOnly(message: ChatMessage): ChatMessage {
+/** Joins the parts of a system message into one text, if system messages are moved or merged. Parts to cache stay separate. */
+function flattenSystemContent(
+  message: ChatMessage,
+  { cacheControl }: UpstreamProfile,
+  repairs: Repairs,
+): ChatMessage {
   if (message.role !== "system" && message.role !== "developer") return message;
   if (typeof message.content === "string") return message;
+  const isCached = message.content.some(({ cache_control: own }) => isObject(own));
+  if (cacheControl && (isCached || hasBreakpointPart(message))) return message;
+  if (isCached) repairs.add("parameter_dropped", "cache_control");
+  if (hasBreakpointPart(message)) repairs.add("parameter_dropped", "prompt_cache_breakpoint");
   const texts = message.content.flatMap((part) => (part.type === "text" ? [part.text] : []));
   return { ...message, content: texts.join("\n\n") };
 }

@@ -1,90 +1,117 @@
-import { isObject, nonEmptyString, repeatableString, type JsonObject } from "../json.ts";
-import { empty, type ClientTranslator, type StreamEnd } from "../machine.ts";
-import { ChoiceReader, type Piece, type ReplyOptions } from "../chat-upstream/choice.ts";
-import { choicesOf, errorIn, type IndexedChoice } from "../chat-upstream/choices.ts";
-import type { ChatInput } from "../chat-upstream/chunk-reader.ts";
-import { failureOfEnd } from "../chat-upstream/ending.ts";
-import { chatError, upstreamFailure, type UpstreamFailure } from "../mapping/upstream-error.ts";
-import { chatUsage, estimatedChatUsage, responseUsage, usageIn } from "../mapping/usage.ts";
-import { UsageEstimate } from "../chat-upstream/usage-estimate.ts";
-import { genericProfile, type ReplyFlags } from "../profiles.ts";
+import { isObject, nonEmptyString, boundedString, type JsonObject } from "../json.ts";
+import { clearArray, type ClientTranslator, type StreamEndReason } from "../stream-machine.ts";
+import { ChoiceReader } from "../chat-upstream/choice-reader.ts";
+import {
+  getIndexedChoices,
+  findChunkError,
+  type IndexedChoice,
+} from "../chat-upstream/chunk-fields.ts";
+import type { UpstreamChatEvent } from "../chat-upstream/chunk-reader.ts";
+import { failureFromStreamEnd } from "../stream-end-failure.ts";
+import {
+  toChatError,
+  parseUpstreamFailure,
+  type UpstreamFailure,
+} from "../mapping/upstream-error.ts";
+import type { CachedReasoning } from "../responses-over-chat/reasoning-replay.ts";
+import { toChatUsage, toEstimatedChatUsage, toResponseUsage, findUsage } from "../mapping/usage.ts";
+import type { ReplyPiece } from "../reply/reply-piece.ts";
+import type { ReplyReaderOptions } from "../reply/reply-reader.ts";
+import { UsageEstimator } from "../reply/usage-estimator.ts";
+import { genericReplyFlags, type ReplyFlags } from "../upstream-profile.ts";
 import { Repairs } from "../repairs.ts";
 import { ReplyBudget } from "../reply-budget.ts";
-import type { ChatChunk, ChatChunkChoice, ChatDelta, ChatOutput } from "../shapes/chat-reply.ts";
+import type {
+  ChatChunk,
+  ChatChunkChoice,
+  ChatDelta,
+  ChatStreamEvent,
+} from "../shapes/chat-reply.ts";
 import type { ResponseUsage } from "../shapes/responses-reply.ts";
-import type { ToolBridge } from "../tools/bridge.ts";
-import { DeclaredCalls } from "./declared-calls.ts";
-import { begunDelta, CallDeltas, isEmptyDelta, mendedDelta, WholeCalls } from "./deltas.ts";
-import { hasMoreThanUsage, withoutMoved, withoutUsage } from "./envelope.ts";
+import type { ToolTranslation } from "../tools/tool-translation.ts";
+import { DeclaredCallMapper } from "../chat-client/declared-call-mapper.ts";
+import {
+  withAssistantRole,
+  SequentialCallDeltas,
+  isEmptyDelta,
+  repairDelta,
+  BufferedCallDeltas,
+} from "./deltas.ts";
+import { hasProviderFields, withoutRelocatedFields, withoutChunkUsage } from "./envelope.ts";
 
 export interface ChatOverChatOptions {
-  /** An id for the reply or for a call, where the upstream sends none: `newId("chatcmpl")`, `newId("call")`. */
+  /** Returns an id for a reply or call without one, for example for `newId("chatcmpl")` or `newId("call")`. */
   newId: (prefix: string) => string;
-  /** Seconds since 1970, for an upstream that does not tell. */
+  /** Creation time in seconds since 1970, used if the upstream sends none. */
   createdAt: number;
-  /** The model's name for the client; the upstream's own where it is not given. */
+  /** Model name in the reply. Default: the name that the upstream sends. */
   model?: string;
-  /** The name that the client asked for: its name where the upstream gives none. */
+  /** Model name of the request, used if the upstream sends none. */
   requestedModel?: string;
-  /** Names of the tools that were offered. */
+  /** Names of the offered tools. Default: none. */
   toolNames?: ReadonlySet<string>;
-  /** How their calls are told to the client, where they were offered under other names or in another form. */
-  tools?: ToolBridge;
-  /** Their parameters, by name: some models write calls whose values have no type of their own. */
+  /** Maps calls to the declared tools, if these were offered under other names or in another form. */
+  tools?: ToolTranslation;
+  /** Parameter schemas by tool name, for leaked calls whose values have no types. */
   toolSchemas?: ReadonlyMap<string, JsonObject>;
-  /** Call ids of the history, which no new call may have again. */
+  /** Call ids of the history, which new calls must not use. Default: none. */
   usedCallIds?: ReadonlySet<string>;
-  /** Whether the client asked for usage (`stream_options.include_usage`). */
+  /** Whether the client requested usage (`stream_options.include_usage`). Default true. */
   includeUsage?: boolean;
-  /** The tokens of the request, for an upstream that does not tell what the reply cost (`estimateRequestTokens`). */
+  /** Called at the end of a choice with calls and reasoning, in case the client drops the reasoning. */
+  onReasoning?: (reasoning: CachedReasoning, callIds: string[]) => void;
+  /** Estimates the input tokens, for upstreams that report no usage (`estimateRequestTokens`). */
   estimateInputTokens?: () => number;
   /**
-   * Calls as the deltas they came in, or `whole`: each in one piece before the finish, in `delta.tool_calls` if it may
-   * run and in `delta.incomplete_tool_calls` if not.
+   * `deltas` (default): calls are streamed. `complete`: each call is sent in one piece before the finish, in
+   * `delta.tool_calls` if it may run and in `delta.incomplete_tool_calls` if not.
    */
-  toolCalls?: "deltas" | "whole";
-  /** How the upstream's replies differ; the generic profile where it is not given. */
+  toolCalls?: "deltas" | "complete";
+  /** Quirks of the upstream's replies. Default: the generic profile. */
   profile?: ReplyFlags;
-  /** Limits of the reply. Default: those of `replyLimits`. */
+  /** Enforces limits on the reply. Default: a new budget with `defaultReplyLimits`. */
   budget?: ReplyBudget;
   repairs?: Repairs;
 }
 
-/** How many chunks may wait for an id. */
-const earlyKept = 8;
+/** Maximum number of chunks that are held back until an id arrives. */
+const maxEarlyChunks = 8;
 
-/** One choice on its way through, with the chunk that told of its finish. */
-interface PassingChoice {
+/** The state of one choice, with the chunk that finished it. */
+interface ChoiceState {
   reader: ChoiceReader;
-  declared: DeclaredCalls | undefined;
-  calls: CallDeltas | WholeCalls;
-  /** Whether a delta has gone out; the first says who speaks. */
-  begun: boolean;
-  /** Whether its last chunk has gone out. */
-  ended: boolean;
+  callMapper: DeclaredCallMapper | undefined;
+  callDeltas: SequentialCallDeltas | BufferedCallDeltas;
+  /** What `onReasoning` receives. */
+  reasoningText: string;
+  callIds: string[];
+  /** True once a delta was sent. The first delta contains the role. */
+  hasBegun: boolean;
+  /** True once the last chunk of the choice was sent. */
+  hasEnded: boolean;
   finishChunk: ChatChunk | undefined;
   finishChoice: ChatChunkChoice | undefined;
 }
 
 /**
- * A Chat client on a Chat upstream: the same chunks, repaired. Deltas stay deltas and fields we do not know pass; ids,
- * call indexes, the finish and the usage are put right. A chunk with nothing to mend goes out as it came in.
+ * Serves a Chat client from a Chat upstream: the same chunks, repaired. Deltas stay deltas and unknown fields pass
+ * through; ids, call indexes, finish reasons and usage are corrected. A valid chunk is forwarded unchanged.
  */
-export class ChatOverChat implements ClientTranslator<ChatInput, ChatOutput> {
+export class ChatOverChat implements ClientTranslator<UpstreamChatEvent, ChatStreamEvent> {
   readonly repairs: Repairs;
   readonly #options: ChatOverChatOptions;
-  readonly #reply: ReplyOptions;
+  readonly #readerOptions: ReplyReaderOptions;
   readonly #budget: ReplyBudget;
-  readonly #choices = new Map<number, PassingChoice>();
-  readonly #pieces: Piece[] = [];
-  /** Chunks without id and choices that came first: Azure's filter results. They get the id that comes later. */
-  #early: ChatChunk[] = [];
+  readonly #choices = new Map<number, ChoiceState>();
+  readonly #events: ReplyPiece[] = [];
+  /** Leading chunks without id and choices (Azure's filter results). They are sent with the id of a later chunk. */
+  #earlyChunks: ChatChunk[] = [];
   #ended = false;
   #id: string | undefined;
   #created: number | undefined;
   #model: string | undefined;
   #lastChunk: ChatChunk | undefined;
-  readonly #estimate: UsageEstimate | undefined;
+  readonly #estimator: UsageEstimator | undefined;
   #usage: JsonObject | undefined;
   #usageChunk: ChatChunk | undefined;
   #failure: UpstreamFailure | undefined;
@@ -94,15 +121,15 @@ export class ChatOverChat implements ClientTranslator<ChatInput, ChatOutput> {
     this.repairs = options.repairs ?? new Repairs();
     this.#model = options.model;
     this.#budget = options.budget ?? new ReplyBudget();
-    this.#estimate = UsageEstimate.of(options, this.repairs);
-    this.#reply = {
+    this.#estimator = UsageEstimator.create(options, this.repairs);
+    this.#readerOptions = {
       repairs: this.repairs,
       newId: options.newId,
       toolNames: options.toolNames ?? new Set(),
       toolSchemas: options.toolSchemas ?? new Map(),
       usedCallIds: options.usedCallIds ?? new Set(),
       tools: options.tools,
-      profile: options.profile ?? genericProfile,
+      profile: options.profile ?? genericReplyFlags,
       budget: this.#budget,
     };
   }
@@ -127,176 +154,207 @@ export class ChatOverChat implements ClientTranslator<ChatInput, ChatOutput> {
   }
 
   get usage(): ResponseUsage | null {
-    return this.#usage === undefined ? null : responseUsage(this.#usage);
+    return this.#usage === undefined ? null : toResponseUsage(this.#usage);
   }
 
-  push(input: ChatInput, out: ChatOutput[]): void {
+  push(input: UpstreamChatEvent, out: ChatStreamEvent[]): void {
     if (this.#ended) {
       if (input !== "[DONE]") this.repairs.add("data_after_end", JSON.stringify(input));
       return;
     }
     if (input === "[DONE]") {
-      if (this.#choices.size === 0 && this.#failure === undefined) this.#choiceAt(0);
-      for (const { reader } of this.#choices.values()) reader.finishByRule();
+      if (this.#choices.size === 0 && this.#failure === undefined) this.#getOrCreateChoice(0);
+      for (const { reader } of this.#choices.values()) reader.finishWithoutReason();
       return this.#finish(out);
     }
-    const usage = usageIn(input);
+    const usage = findUsage(input);
     if (usage !== undefined) {
       this.#usage = usage;
       this.#usageChunk = input;
     }
-    const error = errorIn(input);
-    if (error !== input) this.#passChunk(input, out);
-    if (error !== undefined) this.#failUnlessCut(upstreamFailure(error));
+    const error = findChunkError(input);
+    if (error !== input) this.#forwardChunk(input, out);
+    if (error !== undefined) this.#failUnlessTruncated(parseUpstreamFailure(error));
   }
 
-  end(how: StreamEnd, out: ChatOutput[]): void {
+  end(reason: StreamEndReason, out: ChatStreamEvent[]): void {
     if (this.#ended) return;
-    if (!this.#allFinished() || how === "aborted") this.#failure ??= failureOfEnd(how);
+    if (!this.#allFinished() || reason === "aborted")
+      this.#failure ??= failureFromStreamEnd(reason);
     this.#finish(out);
   }
 
-  fail(failure: UpstreamFailure, out: ChatOutput[]): void {
+  fail(failure: UpstreamFailure, out: ChatStreamEvent[]): void {
     if (this.#ended) return;
-    this.#failUnlessCut(failure);
+    this.#failUnlessTruncated(failure);
     this.#finish(out);
   }
 
-  #passChunk(chunk: ChatChunk, out: ChatOutput[]): void {
-    const choices = choicesOf(chunk);
-    if (this.#waitsForId(chunk, choices)) return;
-    this.#learnEnvelope(chunk, out);
-    const passed: ChatChunkChoice[] = [];
-    let changed = choices !== chunk.choices;
+  #forwardChunk(chunk: ChatChunk, out: ChatStreamEvent[]): void {
+    const choices = getIndexedChoices(chunk);
+    if (this.#holdUntilId(chunk, choices)) return;
+    this.#updateEnvelope(chunk, out);
+    const repairedChoices: ChatChunkChoice[] = [];
+    let hasChanges = choices !== chunk.choices;
     for (const choice of choices) {
-      const mended = this.#passChoice(chunk, choice);
-      if (mended !== choice) changed = true;
-      if (mended !== undefined) passed.push(mended);
+      const repaired = this.#repairChoice(chunk, choice);
+      if (repaired !== choice) hasChanges = true;
+      if (repaired !== undefined) repairedChoices.push(repaired);
     }
-    const says = passed.length > 0 || (choices.length === 0 && hasMoreThanUsage(chunk));
-    if (says) out.push(this.#withEnvelope(chunk, changed ? passed : undefined));
+    const hasContent =
+      repairedChoices.length > 0 || (choices.length === 0 && hasProviderFields(chunk));
+    if (hasContent) out.push(this.#withEnvelope(chunk, hasChanges ? repairedChoices : undefined));
   }
 
-  /** The choice as it may go on: itself, mended, or not at all if it only told of the finish. */
-  #passChoice(chunk: ChatChunk, choice: IndexedChoice): ChatChunkChoice | undefined {
-    const passing = this.#choiceAt(choice.index);
-    passing.reader.read(choice, this.#pieces);
-    const delta = begunDelta(passing, this.#mendedDelta(choice, passing, this.#said(passing)));
-    empty(this.#pieces);
-    const finishes =
+  /** Returns the choice for the client: unchanged, repaired, or undefined if it only contained the finish. */
+  #repairChoice(chunk: ChatChunk, choice: IndexedChoice): ChatChunkChoice | undefined {
+    const state = this.#getOrCreateChoice(choice.index);
+    state.reader.read(choice, this.#events);
+    const delta = withAssistantRole(
+      state,
+      this.#repairDelta(choice, state, this.#mapEvents(state)),
+    );
+    clearArray(this.#events);
+    const isFinishing =
       nonEmptyString(choice.finish_reason) !== undefined ||
       nonEmptyString(choice["finishReason"]) !== undefined;
-    if (finishes) {
-      passing.finishChunk = this.#finishChunk(chunk);
-      const held = isEmptyDelta(delta);
-      passing.finishChoice = held ? choice : { index: choice.index };
-      if (held) return undefined;
+    if (isFinishing) {
+      state.finishChunk = this.#takeFinishFields(chunk);
+      const hasNoDelta = isEmptyDelta(delta);
+      state.finishChoice = hasNoDelta ? choice : { index: choice.index };
+      if (hasNoDelta) return undefined;
     }
-    passing.begun = true;
-    const silent = choice.finish_reason === undefined || choice.finish_reason === null;
-    const clean =
+    state.hasBegun = true;
+    const hasNoFinishReason = choice.finish_reason === undefined || choice.finish_reason === null;
+    const hasNoExtraFields =
       choice["usage"] === undefined &&
       choice["message"] === undefined &&
       choice["error"] === undefined;
-    if (delta === choice.delta && silent && clean) return choice;
-    const mended = { ...withoutMoved(choice), delta };
-    if (!silent || finishes) mended.finish_reason = null;
-    return mended;
+    if (delta === choice.delta && hasNoFinishReason && hasNoExtraFields) return choice;
+    const repaired = { ...withoutRelocatedFields(choice), delta };
+    if (!hasNoFinishReason || isFinishing) repaired.finish_reason = null;
+    return repaired;
   }
 
-  /** The fields that go out again with the finish. Each choice that a chunk finishes repeats them, so they are counted. */
-  #finishChunk(chunk: ChatChunk): ChatChunk {
-    const { choices: _choices, ...fields } = withoutUsage(chunk);
+  /**
+   * Returns the fields that are sent again with the finish. They count against the budget, because every finishing choice
+   * repeats them.
+   */
+  #takeFinishFields(chunk: ChatChunk): ChatChunk {
+    const { choices: _choices, ...fields } = withoutChunkUsage(chunk);
     this.#budget.addValue(fields as JsonObject);
     return fields;
   }
 
-  /** What the choice has said just now, its calls as their tools were declared. */
-  #said({ declared }: PassingChoice): readonly Piece[] {
-    this.#estimate?.addPieces(this.#pieces);
-    return declared === undefined ? this.#pieces : declared.read(this.#pieces);
+  /** Returns the latest events of the choice, with calls mapped to the declared tools. */
+  #mapEvents(state: ChoiceState): readonly ReplyPiece[] {
+    const { callMapper } = state;
+    this.#estimator?.addPieces(this.#events);
+    if (this.#options.onReasoning !== undefined)
+      for (const event of this.#events)
+        if (event.type === "reasoning") state.reasoningText += event.text;
+        else if (event.type === "call.opened") state.callIds.push(event.call.id);
+    return callMapper === undefined ? this.#events : callMapper.map(this.#events);
   }
 
-  #mendedDelta(
+  #repairDelta(
     choice: ChatChunkChoice,
-    { calls }: PassingChoice,
-    said: readonly Piece[],
+    { callDeltas }: ChoiceState,
+    events: readonly ReplyPiece[],
   ): ChatDelta {
-    return mendedDelta(choice, said, calls.read(said));
+    return repairDelta(choice, events, callDeltas.read(events));
   }
 
-  #choiceAt(index: number): PassingChoice {
-    let passing = this.#choices.get(index);
-    if (passing === undefined) {
+  #getOrCreateChoice(index: number): ChoiceState {
+    let state = this.#choices.get(index);
+    if (state === undefined) {
       this.#budget.addChoice();
-      const reader = new ChoiceReader(index, this.#reply);
+      const reader = new ChoiceReader(index, this.#readerOptions);
       const { tools, toolCalls } = this.#options;
-      passing = {
+      state = {
         reader,
-        declared: tools === undefined ? undefined : new DeclaredCalls(tools, this.repairs, index),
-        calls: toolCalls === "whole" ? new WholeCalls() : new CallDeltas(),
-        begun: false,
-        ended: false,
+        callMapper:
+          tools === undefined ? undefined : new DeclaredCallMapper(tools, this.repairs, index),
+        callDeltas:
+          toolCalls === "complete" ? new BufferedCallDeltas() : new SequentialCallDeltas(),
+        reasoningText: "",
+        callIds: [],
+        hasBegun: false,
+        hasEnded: false,
         finishChunk: undefined,
         finishChoice: undefined,
       };
-      this.#choices.set(index, passing);
+      this.#choices.set(index, state);
     }
-    return passing;
+    return state;
   }
 
-  /** After `length` an error only says once more that the reply was cut. */
-  #failUnlessCut(failure: UpstreamFailure): void {
-    for (const { reader } of this.#choices.values()) reader.failUnlessCut(failure);
+  /** Fails all choices except truncated ones: after `length` an error only reports the truncation again. */
+  #failUnlessTruncated(failure: UpstreamFailure): void {
+    for (const { reader } of this.#choices.values()) reader.failUnlessTruncated(failure);
     if (this.#choices.size === 0) this.#failure = failure;
   }
 
-  #finish(out: ChatOutput[]): void {
-    for (const chunk of this.#early.splice(0)) out.push(this.#withEnvelope(chunk, undefined));
+  #finish(out: ChatStreamEvent[]): void {
+    for (const chunk of this.#earlyChunks.splice(0)) out.push(this.#withEnvelope(chunk, undefined));
     let failure = this.#failure;
-    for (const [index, passing] of this.#choices) {
-      // Already ended when another choice exceeded a limit.
-      if (passing.ended) {
-        failure ??= passing.reader.failure;
+    for (const [index, state] of this.#choices) {
+      // The choice ended in an earlier attempt, in which another choice exceeded a limit.
+      if (state.hasEnded) {
+        failure ??= state.reader.failure;
         continue;
       }
-      // What befell the whole reply befell each choice; what befell one choice is no matter of the others.
-      if (this.#failure !== undefined) passing.reader.fail(this.#failure);
-      const own = this.#finishChoice(index, passing, out);
-      passing.ended = true;
-      failure ??= own;
+      // A failure of the reply applies to every choice; a failure of one choice only to that one.
+      if (this.#failure !== undefined) state.reader.fail(this.#failure);
+      const choiceFailure = this.#finishChoice(index, state, out);
+      state.hasEnded = true;
+      failure ??= choiceFailure;
     }
-    const estimated = failure === undefined ? this.#estimate?.unlessTold(this.#usage) : undefined;
-    if (estimated !== undefined) this.#usage = estimatedChatUsage(estimated);
+    const estimated =
+      failure === undefined ? this.#estimator?.estimateUnlessReported(this.#usage) : undefined;
+    if (estimated !== undefined) this.#usage = toEstimatedChatUsage(estimated);
     if (this.#usage !== undefined && this.#options.includeUsage !== false) {
-      const chunk = this.#withEnvelope(withoutUsage(this.#usageChunk ?? {}), []);
-      out.push({ ...chunk, usage: chatUsage(this.#usage) });
+      const chunk = this.#withEnvelope(withoutChunkUsage(this.#usageChunk ?? {}), []);
+      out.push({ ...chunk, usage: toChatUsage(this.#usage) });
     }
     this.#ended = true;
-    out.push(failure === undefined ? "[DONE]" : { error: chatError(failure) });
+    out.push(failure === undefined ? "[DONE]" : { error: toChatError(failure) });
   }
 
   #finishChoice(
     index: number,
-    passing: PassingChoice,
-    out: ChatOutput[],
+    state: ChoiceState,
+    out: ChatStreamEvent[],
   ): UpstreamFailure | undefined {
-    const { reader, finishChoice } = passing;
-    const finish = reader.end(this.#pieces);
-    const said = this.#said(passing);
-    const held = this.#mendedDelta({ index }, passing, said);
-    empty(this.#pieces);
-    // What was held back goes out on its own, so that the last chunk of a choice only says how it ended.
-    if (!isEmptyDelta(held)) {
-      const delta = begunDelta(passing, held);
+    const { reader, finishChoice } = state;
+    const finish = reader.end(this.#events);
+    const events = this.#mapEvents(state);
+    const bufferedDelta = this.#repairDelta({ index }, state, events);
+    clearArray(this.#events);
+    // Buffered content is sent separately, so that the last chunk of a choice contains only the finish reason.
+    if (!isEmptyDelta(bufferedDelta)) {
+      const delta = withAssistantRole(state, bufferedDelta);
       out.push(this.#withEnvelope({}, [{ index, delta, finish_reason: null }]));
-      passing.begun = true;
+      state.hasBegun = true;
     }
     if (finish.kind === "failed") return finish;
-    const delta = begunDelta(passing, {});
-    const last = { ...withoutMoved(finishChoice ?? {}), index, delta, finish_reason: finish.kind };
-    out.push(this.#withEnvelope(passing.finishChunk ?? {}, [last]));
+    this.#reportReasoning(state);
+    const delta = withAssistantRole(state, {});
+    const lastChoice = {
+      ...withoutRelocatedFields(finishChoice ?? {}),
+      index,
+      delta,
+      finish_reason: finish.kind,
+    };
+    out.push(this.#withEnvelope(state.finishChunk ?? {}, [lastChoice]));
     return undefined;
+  }
+
+  #reportReasoning({ reader, reasoningText, callIds }: ChoiceState): void {
+    if (this.#options.onReasoning === undefined || callIds.length === 0) return;
+    const opaque = reader.peekOpaqueReasoning();
+    if (reasoningText !== "" || opaque !== undefined)
+      this.#options.onReasoning({ reasoning: reasoningText, ...opaque }, callIds);
   }
 
   #allFinished(): boolean {
@@ -305,52 +363,54 @@ export class ChatOverChat implements ClientTranslator<ChatInput, ChatOutput> {
     return true;
   }
 
-  #waitsForId(chunk: ChatChunk, choices: IndexedChoice[]): boolean {
+  #holdUntilId(chunk: ChatChunk, choices: IndexedChoice[]): boolean {
     if (this.#id !== undefined || choices.length > 0 || nonEmptyString(chunk.id) !== undefined)
       return false;
-    if (!hasMoreThanUsage(chunk)) return true;
-    if (this.#early.length === earlyKept) return false;
-    this.#early.push(chunk);
+    if (!hasProviderFields(chunk)) return true;
+    if (this.#earlyChunks.length === maxEarlyChunks) return false;
+    this.#earlyChunks.push(chunk);
     return true;
   }
 
-  #learnEnvelope(chunk: ChatChunk, out: ChatOutput[]): void {
+  #updateEnvelope(chunk: ChatChunk, out: ChatStreamEvent[]): void {
     this.#lastChunk = chunk;
     if (typeof chunk.created === "number" && chunk.created > 0) this.#created ??= chunk.created;
-    this.#model ??= repeatableString(chunk.model);
+    this.#model ??= boundedString(chunk.model);
     if (this.#id !== undefined) return;
-    this.#id = repeatableString(chunk.id) ?? this.#options.newId("chatcmpl");
-    for (const early of this.#early.splice(0)) out.push(this.#withEnvelope(early, undefined));
+    this.#id = boundedString(chunk.id) ?? this.#options.newId("chatcmpl");
+    for (const earlyChunk of this.#earlyChunks.splice(0))
+      out.push(this.#withEnvelope(earlyChunk, undefined));
   }
 
-  /** The chunk with what every chunk must have. The same object if it has it all and its choices stay. */
+  /** Adds required fields to the chunk. Returns the same object if it has them and its choices are unchanged. */
   #withEnvelope(chunk: ChatChunk, choices: ChatChunkChoice[] | undefined): ChatChunk {
     const id = (this.#id ??= this.#options.newId("chatcmpl"));
     const model = this.#model ?? this.#options.requestedModel ?? "";
-    const fits =
+    const hasEnvelope =
       chunk.id === id &&
       chunk.model === model &&
       chunk.object === "chat.completion.chunk" &&
       typeof chunk.created === "number" &&
       Array.isArray(chunk.choices);
-    const usage = chunk.usage !== undefined && chunk.usage !== null;
-    if (fits && choices === undefined && !usage && chunk.error === undefined) return chunk;
-    if (!fits && this.#lastChunk === chunk)
-      // An id may be any JSON: an object with a `toString` of its own cannot be put into a text.
+    const hasUsage = chunk.usage !== undefined && chunk.usage !== null;
+    if (hasEnvelope && choices === undefined && !hasUsage && chunk.error === undefined)
+      return chunk;
+    if (!hasEnvelope && this.#lastChunk === chunk)
+      // The id may be any JSON value: an object with a `toString` property cannot be converted to a string.
       this.repairs.add("envelope_completed", `id ${nonEmptyString(chunk.id) ?? "missing"}`);
-    const { usage: moved, error: _error, choices: own, ...rest } = chunk;
-    if (isObject(moved)) this.repairs.add("usage_moved", JSON.stringify(moved));
+    const { usage: relocatedUsage, error: _error, choices: chunkChoices, ...rest } = chunk;
+    if (isObject(relocatedUsage)) this.repairs.add("usage_moved", JSON.stringify(relocatedUsage));
     return {
       ...rest,
       id,
       object: "chat.completion.chunk",
-      created: typeof chunk.created === "number" ? chunk.created : this.#createdAt(),
+      created: typeof chunk.created === "number" ? chunk.created : this.#resolveCreatedAt(),
       model,
-      choices: choices ?? (Array.isArray(own) ? own : []),
+      choices: choices ?? (Array.isArray(chunkChoices) ? chunkChoices : []),
     };
   }
 
-  #createdAt(): number {
+  #resolveCreatedAt(): number {
     return this.#created ?? this.#options.createdAt;
   }
 }

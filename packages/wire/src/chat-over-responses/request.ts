@@ -1,89 +1,95 @@
 import type { JsonObject, JsonValue } from "../json.ts";
-import { callsOf, orderedMessages, withoutLegacyCalls } from "../chat-upstream/ordered-messages.ts";
-import { mendHistory } from "../history.ts";
 import {
-  legacyChoice,
-  legacyTools,
-  responsesTool,
-  responsesToolChoice,
+  getToolCalls,
+  orderMessages,
+  convertLegacyCalls,
+} from "../chat-upstream/order-messages.ts";
+import { repairHistory } from "../repair-history.ts";
+import {
+  convertLegacyFunctionCall,
+  convertLegacyFunctions,
+  toResponsesTool,
+  toResponsesToolChoice,
 } from "../mapping/chat-tools.ts";
-import { genericProfile } from "../profiles.ts";
+import { genericProfile } from "../upstream-profile.ts";
 import { Repairs } from "../repairs.ts";
-import { withKnownParameters, type ResponsesFlags } from "../responses-upstream/request-flags.ts";
+import { applyResponsesFlags, type ResponsesFlags } from "../responses-upstream/responses-flags.ts";
 import type { ChatRequest, ChatResponseFormat } from "../shapes/chat-request.ts";
-import type { ResponsesRequest, Tool } from "../shapes/responses-request.ts";
-import { toolSchemas } from "../tools/definitions.ts";
-import { inputItems } from "./items.ts";
+import type { ResponsesRequest, ResponseTool } from "../shapes/responses-request.ts";
+import { collectToolSchemas } from "../tools/offer-tools.ts";
+import { toResponseInputItems } from "./input-items.ts";
 
-export interface ResponsesRequestOptions extends ResponsesFlags {
-  /** The upstream's name of the model, where it differs from what the client asked for. */
+export interface TranslateChatRequestOptions extends ResponsesFlags {
+  /** The upstream's name for the model. Default: the requested name. */
   upstreamModel?: string;
-  /** Whether to ask for a stream; otherwise what the client asked for. */
+  /** Whether to request a stream. Default: as the client requested. */
   stream?: boolean;
 }
 
 export interface TranslatedChatRequest {
   body: ResponsesRequest;
-  /** For the reply: names and parameters of the tools that were offered. */
+  /** For the reply: names and parameters of the offered tools. */
   toolNames: ReadonlySet<string>;
   toolSchemas: ReadonlyMap<string, JsonObject>;
-  /** For the reply: ids that a new call may not have (decision 20). */
+  /** For the reply: ids that new calls must not use (decision 20). */
   usedCallIds: ReadonlySet<string>;
-  /** For the reply: whether the client asked for usage. A whole reply always has it. */
+  /** For the reply: whether the client requested usage. A complete (JSON) reply always has it. */
   includeUsage: boolean;
-  /** How many answers the client wants (`n`). A Responses upstream gives one: ask it so many times. */
-  choices: number;
+  /** Number of choices that the client requested (`n`). A Responses upstream returns one per request. */
+  choiceCount: number;
   repairs: Repairs;
 }
 
-/** What a Responses upstream is asked for a client that speaks Chat. Takes what `decodeChatRequest` returned. */
-export function responsesRequest(
+/** Translates a request from `decodeChatRequest` into a Responses request. Throws `WireError` if that is impossible. */
+export function translateChatRequest(
   request: ChatRequest,
-  options: ResponsesRequestOptions = {},
+  options: TranslateChatRequestOptions = {},
 ): TranslatedChatRequest {
   const repairs = new Repairs();
-  const offered = [...(request.tools ?? []), ...legacyTools(request)];
-  const tools = offered.map(responsesTool);
+  const offered = [...(request.tools ?? []), ...convertLegacyFunctions(request)];
+  const tools = offered.map(toResponsesTool);
   const store = request.store ?? false;
-  const called = withoutLegacyCalls(request.messages);
-  const messages = orderedMessages(called, genericProfile, repairs);
-  const { refusedHistory: refused = false, dropSealed = false } = options;
-  const items = inputItems(messages, repairs);
-  const input = mendHistory(items, { stored: store, refused, dropSealed, repairs });
+  const converted = convertLegacyCalls(request.messages);
+  const messages = orderMessages(converted, genericProfile, repairs);
+  const { rejectsHistory: wasRejected = false, dropSealed = false } = options;
+  const items = toResponseInputItems(messages, repairs);
+  const input = repairHistory(items, { stored: store, wasRejected, dropSealed, repairs });
   const stream = options.stream ?? request.stream ?? false;
-  const asked = responsesToolChoice(request.tool_choice ?? legacyChoice(request));
-  const choice = tools.length > 0 ? asked : undefined;
-  if (choice !== asked && asked !== "auto" && asked !== "none")
-    repairs.add("parameter_dropped", "tool_choice: no tool that could be called");
-  const text = textOptions(request);
+  const requestedChoice = toResponsesToolChoice(
+    request.tool_choice ?? convertLegacyFunctionCall(request),
+  );
+  const choice = tools.length > 0 ? requestedChoice : undefined;
+  if (choice !== requestedChoice && requestedChoice !== "auto" && requestedChoice !== "none")
+    repairs.add("parameter_dropped", "tool_choice: no tools are offered");
+  const text = toTextOptions(request);
   const logprobs = request.logprobs === true;
   const body: ResponsesRequest = {
-    ...passedOn(request, repairs),
+    ...pickSharedParameters(request, repairs),
     model: options.upstreamModel ?? request.model,
     input,
     store,
-    // Without it, reasoning that is not stored cannot be sent back on the next turn.
+    // Without encrypted_content, reasoning that is not stored cannot be sent back in the next turn.
     include: ["reasoning.encrypted_content", ...(logprobs ? ["message.output_text.logprobs"] : [])],
     ...(tools.length > 0 ? { tools } : {}),
     ...(choice === undefined ? {} : { tool_choice: choice }),
     ...(request.reasoning_effort ? { reasoning: { effort: request.reasoning_effort } } : {}),
     ...(text === undefined ? {} : { text }),
-    ...maxTokens(request),
+    ...toMaxOutputTokens(request),
     ...(stream ? { stream } : {}),
   };
   return {
-    body: withKnownParameters(body, options, repairs),
-    toolNames: new Set(tools.flatMap(nameOf)),
-    toolSchemas: toolSchemas(offered),
-    usedCallIds: new Set(messages.flatMap((message) => callsOf(message).map(({ id }) => id))),
+    body: applyResponsesFlags(body, options, repairs),
+    toolNames: new Set(tools.flatMap(getToolNames)),
+    toolSchemas: collectToolSchemas(offered),
+    usedCallIds: new Set(messages.flatMap((message) => getToolCalls(message).map(({ id }) => id))),
     includeUsage: request.stream !== true || request.stream_options?.include_usage === true,
-    choices: request.n ?? 1,
+    choiceCount: request.n ?? 1,
     repairs,
   };
 }
 
-/** Parameters that both wires have under one name. */
-const common = [
+/** Parameters with the same name on both wires. */
+const sharedParameters = [
   "temperature",
   "top_p",
   "top_logprobs",
@@ -93,11 +99,12 @@ const common = [
   "safety_identifier",
   "service_tier",
   "prompt_cache_key",
+  "prompt_cache_options",
   "prompt_cache_retention",
 ];
 
-/** What is said elsewhere in the request, or only concerns the reply. */
-const handled = new Set([
+/** Parameters that are translated elsewhere, or only concern the reply. */
+const translatedParameters = new Set([
   "model",
   "messages",
   "stream",
@@ -116,34 +123,34 @@ const handled = new Set([
   "store",
 ]);
 
-function passedOn(request: ChatRequest, repairs: Repairs): JsonObject {
-  const passed: JsonObject = {};
+function pickSharedParameters(request: ChatRequest, repairs: Repairs): JsonObject {
+  const parameters: JsonObject = {};
   for (const [name, value] of Object.entries(request)) {
-    if (value === undefined || value === null || handled.has(name)) continue;
-    if (common.includes(name)) passed[name] = value;
-    else repairs.add("parameter_dropped", name); // stop, seed, penalties, …: this wire cannot say them
+    if (value === undefined || value === null || translatedParameters.has(name)) continue;
+    if (sharedParameters.includes(name)) parameters[name] = value;
+    else repairs.add("parameter_dropped", name); // stop, seed, penalties, …: Responses does not have them
   }
-  return passed;
+  return parameters;
 }
 
-function textOptions(request: ChatRequest): ResponsesRequest["text"] | undefined {
-  const format = request.response_format ? textFormat(request.response_format) : undefined;
+function toTextOptions(request: ChatRequest): ResponsesRequest["text"] | undefined {
+  const format = request.response_format ? toTextFormat(request.response_format) : undefined;
   const { verbosity } = request;
   if (format === undefined && !verbosity) return undefined;
   return { ...(format === undefined ? {} : { format }), ...(verbosity ? { verbosity } : {}) };
 }
 
-function textFormat(format: ChatResponseFormat): JsonObject & { type: string } {
+function toTextFormat(format: ChatResponseFormat): JsonObject & { type: string } {
   if (format.type !== "json_schema") return format;
   return { type: "json_schema", ...(format.json_schema as JsonObject) };
 }
 
-function maxTokens(request: ChatRequest): { max_output_tokens?: number } {
-  const most = request.max_completion_tokens ?? request.max_tokens;
-  return typeof most === "number" ? { max_output_tokens: most } : {};
+function toMaxOutputTokens(request: ChatRequest): { max_output_tokens?: number } {
+  const maxOutputTokens = request.max_completion_tokens ?? request.max_tokens;
+  return typeof maxOutputTokens === "number" ? { max_output_tokens: maxOutputTokens } : {};
 }
 
-function nameOf(tool: Tool): string[] {
+function getToolNames(tool: ResponseTool): string[] {
   const name: JsonValue | undefined = tool["name"];
   return typeof name === "string" ? [name] : [];
 }

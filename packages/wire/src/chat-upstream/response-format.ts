@@ -1,55 +1,61 @@
-import type { Profile } from "../profiles.ts";
+import type { UpstreamProfile } from "../upstream-profile.ts";
 import type { Repairs } from "../repairs.ts";
 import type { ChatResponseFormat, ChatTool } from "../shapes/chat-request.ts";
-import type { TextFormat } from "../shapes/responses-request.ts";
+import type { ResponseTextFormat } from "../shapes/responses-request.ts";
 
-/** The formats that an upstream takes in this request. */
-export interface TakenFormats {
-  formats: Exclude<Profile["responseFormat"], "without-tools">;
+/** The formats that an upstream supports in this request. */
+export interface SupportedFormats {
+  formats: Exclude<UpstreamProfile["responseFormat"], "without-tools">;
   strict: boolean;
 }
 
-export function takenFormats(
-  { responseFormat: taken, strictSchemas: strict }: Profile,
+export function getSupportedFormats(
+  { responseFormat: supported, strictSchemas: strict }: UpstreamProfile,
   tools: readonly ChatTool[],
-): TakenFormats {
-  if (taken !== "without-tools") return { formats: taken, strict };
+): SupportedFormats {
+  if (supported !== "without-tools") return { formats: supported, strict };
   return { formats: tools.length > 0 ? "none" : "any", strict };
 }
 
-/** The format as the upstream takes it, and what has to be said in words instead. */
-export function responseFormat(
-  format: TextFormat | undefined,
-  saysJson: () => boolean,
-  { formats, strict }: TakenFormats,
+/**
+ * Returns a format that the upstream supports, and an instruction ("" for none) that replaces what it does not support.
+ * `parameter` is the name of the client's parameter, for repairs.
+ */
+export function toChatResponseFormat(
+  format: ResponseTextFormat | undefined,
+  mentionsJson: () => boolean,
+  { formats, strict }: SupportedFormats,
   repairs: Repairs,
   parameter = "text.format",
-): { asked: ChatResponseFormat | undefined; hint: string } {
-  const takesObject = formats === "any" || formats === "json_object";
-  const takesSchema = formats === "any" || formats === "json_schema";
+): { format: ChatResponseFormat | undefined; hint: string } {
+  const supportsObject = formats === "any" || formats === "json_object";
+  const supportsSchema = formats === "any" || formats === "json_schema";
   switch (format?.type) {
     case undefined:
     case "text":
-      return { asked: undefined, hint: "" };
+      return { format: undefined, hint: "" };
     case "json_object": {
-      // OpenAI and DeepSeek refuse json_object unless the word stands somewhere in the messages.
-      const hint = saysJson() ? "" : "Answer with a JSON object.";
-      if (takesObject) return { asked: { type: "json_object" }, hint };
-      if (takesSchema) {
-        repairs.add("parameter_changed", `${parameter}: json_object as a schema of any object`);
+      // OpenAI and DeepSeek reject json_object unless a message contains the word JSON.
+      const hint = mentionsJson() ? "" : "Answer with a JSON object.";
+      if (supportsObject) return { format: { type: "json_object" }, hint };
+      if (supportsSchema) {
+        repairs.add(
+          "parameter_changed",
+          `${parameter}: json_object sent as a schema of any object`,
+        );
         const json_schema = { name: "answer", schema: { type: "object" } };
-        return { asked: { type: "json_schema", json_schema }, hint };
+        return { format: { type: "json_schema", json_schema }, hint };
       }
-      repairs.add("parameter_changed", `${parameter}: json_object said in words`);
-      return { asked: undefined, hint: "Answer only with a JSON object." };
+      repairs.add("parameter_changed", `${parameter}: json_object sent as an instruction`);
+      return { format: undefined, hint: "Answer only with a JSON object." };
     }
     case "json_schema": {
       const schema = format.schema ?? {};
-      if (!takesSchema) {
-        repairs.add("parameter_changed", `${parameter}: json_schema said in words`);
-        const about = format.description ? ` (${format.description})` : "";
-        const text = `Answer only with a JSON object${about} that is valid against this JSON schema:\n${JSON.stringify(schema)}`;
-        return { asked: takesObject ? { type: "json_object" } : undefined, hint: text };
+      if (!supportsSchema) {
+        repairs.add("parameter_changed", `${parameter}: json_schema sent as an instruction`);
+        const descriptionText = format.description ? ` (${format.description})` : "";
+        const text = `Answer only with a JSON object${descriptionText} that is valid against this JSON schema:\n${JSON.stringify(schema)}`;
+        return { format: supportsObject ? { type: "json_object" } : undefined, hint: text };
       }
       const json_schema = {
         name: format.name ?? "answer",
@@ -57,10 +63,10 @@ export function responseFormat(
         schema,
         ...(strict && typeof format.strict === "boolean" ? { strict: format.strict } : {}),
       };
-      return { asked: { type: "json_schema", json_schema }, hint: "" };
+      return { format: { type: "json_schema", json_schema }, hint: "" };
     }
     default:
       repairs.add("parameter_dropped", `${parameter}: ${format?.type ?? ""}`);
-      return { asked: undefined, hint: "" };
+      return { format: undefined, hint: "" };
   }
 }

@@ -1,40 +1,40 @@
-import { GrowingText } from "../growing-text.ts";
-import type { StreamEnd, StreamMachine } from "../machine.ts";
+import { TextAccumulator } from "../text-accumulator.ts";
+import type { StreamEndReason, StreamMachine } from "../stream-machine.ts";
 import {
-  assistantMessage,
-  reasoningItem,
+  createAssistantMessage,
+  createReasoningItem,
   type CodexEvent,
   type CodexItem,
   type CodexMessage,
 } from "./events.ts";
 
 /**
- * `aggregated_only` is Codex's `.aggregate()`, `passthrough` its `.streaming_mode()`. `streaming` is in its code, but
- * nothing there selects it.
+ * `aggregated_only` is Codex's `.aggregate()`, `passthrough` its `.streaming_mode()`. `streaming` exists in its
+ * code but is never selected.
  */
 export type AggregateMode = "aggregated_only" | "streaming" | "passthrough";
 
-/** One message and one reasoning item a turn (12.4). */
-export function aggregate(
+/** Merges the deltas of a turn into one message and one reasoning item (spec section 12.4). */
+export function createAggregator(
   mode: AggregateMode = "aggregated_only",
 ): StreamMachine<CodexEvent, CodexEvent> {
-  return mode === "passthrough" ? passthrough : new Aggregate(mode);
+  return mode === "passthrough" ? passthroughMachine : new Aggregator(mode);
 }
 
-/** What Codex's setting of that name selects (3.2). */
-export function aggregateMode(show_raw_agent_reasoning: boolean): AggregateMode {
+/** Returns the mode that Codex's setting `show_raw_agent_reasoning` selects (spec section 3.2). */
+export function getAggregateMode(show_raw_agent_reasoning: boolean): AggregateMode {
   return show_raw_agent_reasoning ? "passthrough" : "aggregated_only";
 }
 
-const passthrough: StreamMachine<CodexEvent, CodexEvent> = {
+const passthroughMachine: StreamMachine<CodexEvent, CodexEvent> = {
   push: (event, out) => void out.push(event),
   end: () => {},
 };
 
-class Aggregate implements StreamMachine<CodexEvent, CodexEvent> {
+class Aggregator implements StreamMachine<CodexEvent, CodexEvent> {
   readonly #mode: "aggregated_only" | "streaming";
-  readonly #text = new GrowingText();
-  readonly #reasoning = new GrowingText();
+  readonly #text = new TextAccumulator();
+  readonly #reasoning = new TextAccumulator();
 
   constructor(mode: "aggregated_only" | "streaming") {
     this.#mode = mode;
@@ -43,11 +43,11 @@ class Aggregate implements StreamMachine<CodexEvent, CodexEvent> {
   push(event: CodexEvent, out: CodexEvent[]): void {
     switch (event.type) {
       case "output_text_delta":
-        this.#text.add(event.delta);
+        this.#text.append(event.delta);
         if (this.#mode === "streaming") out.push(event);
         return;
       case "reasoning_content_delta":
-        this.#reasoning.add(event.delta);
+        this.#reasoning.append(event.delta);
         if (this.#mode === "streaming") out.push(event);
         return;
       case "output_item_done":
@@ -55,11 +55,17 @@ class Aggregate implements StreamMachine<CodexEvent, CodexEvent> {
         else if (this.#text.isEmpty) this.#takeMessage(event.item, out);
         return;
       case "completed":
-        // The parser's own reasoning item has passed already, so a turn carries it twice, as in Codex.
+        // The parser has already emitted its own reasoning item, so a turn contains it twice, as in Codex.
         if (!this.#reasoning.isEmpty)
-          out.push({ type: "output_item_done", item: reasoningItem([this.#reasoning.toString()]) });
+          out.push({
+            type: "output_item_done",
+            item: createReasoningItem([this.#reasoning.toString()]),
+          });
         if (!this.#text.isEmpty)
-          out.push({ type: "output_item_done", item: assistantMessage([this.#text.toString()]) });
+          out.push({
+            type: "output_item_done",
+            item: createAssistantMessage([this.#text.toString()]),
+          });
         this.#reasoning.clear();
         this.#text.clear();
         out.push(event);
@@ -73,8 +79,8 @@ class Aggregate implements StreamMachine<CodexEvent, CodexEvent> {
     }
   }
 
-  /** Without `completed` there is no aggregate: what was said until then is lost. */
-  end(_how: StreamEnd, _out: CodexEvent[]): void {}
+  /** As in Codex, collected text is discarded if the stream ends without `completed`. */
+  end(_reason: StreamEndReason, _out: CodexEvent[]): void {}
 
   #takeMessage(item: CodexMessage, out: CodexEvent[]): void {
     if (this.#mode === "streaming") {
@@ -82,7 +88,7 @@ class Aggregate implements StreamMachine<CodexEvent, CodexEvent> {
       return;
     }
     const first = item.content.find((part) => part.type === "output_text");
-    if (first !== undefined) this.#text.add(first.text);
+    if (first !== undefined) this.#text.append(first.text);
   }
 }
 

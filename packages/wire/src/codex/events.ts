@@ -1,8 +1,8 @@
 import type { JsonObject } from "../json.ts";
 
-/*
- * What Codex's Chat client says of a reply: its own vocabulary, not the Responses wire's. `completed` need not be the
- * last event, `error` always is.
+/**
+ * Events of Codex's Chat client. They differ from Responses events. `error` is always the last event;
+ * `completed` may be followed by other events.
  */
 export type CodexEvent =
   | { type: "output_item_added"; item: CodexItem }
@@ -12,7 +12,7 @@ export type CodexEvent =
   | { type: "completed"; response_id: string; token_usage: JsonObject | null }
   | { type: "error"; error: "context_window_exceeded" }
   | { type: "error"; error: "stream"; message: string }
-  // Never said by the Chat parser; an aggregate may meet them.
+  // Not emitted by the Chat parser, but accepted by the aggregator.
   | { type: "created" }
   | { type: "server_reasoning_included"; value: boolean }
   | { type: "rate_limits"; value: JsonObject }
@@ -50,12 +50,12 @@ export interface CodexFunctionCall {
   call_id: string;
 }
 
-export function assistantMessage(texts: readonly string[]): CodexMessage {
+export function createAssistantMessage(texts: readonly string[]): CodexMessage {
   const content = texts.map((text): CodexMessagePart => ({ type: "output_text", text }));
   return { type: "message", id: null, role: "assistant", content };
 }
 
-export function reasoningItem(texts: readonly string[]): CodexReasoning {
+export function createReasoningItem(texts: readonly string[]): CodexReasoning {
   const content = texts.map((text) => ({ type: "reasoning_text" as const, text }));
   return { type: "reasoning", id: "", summary: [], content, encrypted_content: null };
 }

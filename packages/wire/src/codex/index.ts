@@ -1,17 +1,17 @@
 export {
   assembleChatRequest,
-  chatPath,
-  chatTools,
+  getRequestPath,
+  toChatTools,
   type AssembledChatRequest,
   type ChatPrompt,
   type CodexChatCall,
   type CodexChatMessage,
   type CodexChatTool,
   type SessionSource,
-} from "./request.ts";
-export { chatStream, type ChatStreamOptions } from "./stream.ts";
-export { ChatStreamParser } from "./parser.ts";
-export { aggregate, aggregateMode, type AggregateMode } from "./aggregate.ts";
+} from "./chat-request.ts";
+export { createChatStream, type ChatStreamOptions } from "./chat-stream.ts";
+export { ChatStreamParser } from "./chat-stream-parser.ts";
+export { createAggregator, getAggregateMode, type AggregateMode } from "./aggregate.ts";
 export type {
   CodexEvent,
   CodexFunctionCall,
@@ -20,5 +20,5 @@ export type {
   CodexMessagePart,
   CodexReasoning,
 } from "./events.ts";
-export { parseModelProvider, type ModelProvider } from "./provider.ts";
-export { checkCodexConfig, type CheckedCodexConfig } from "./config.ts";
+export { parseModelProvider, type ModelProvider } from "./model-provider.ts";
+export { validateCodexConfig, type ValidatedCodexConfig } from "./config.ts";

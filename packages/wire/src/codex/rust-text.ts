@@ -1,12 +1,12 @@
 import { parseJson, type JsonValue } from "../json.ts";
 
 /*
- * Codex is written in Rust, whose text differs from JavaScript's at the edges: what is white space, what is JSON, what
- * is UTF-8. Where 000 says "trim" or "parse", it means these.
+ * Text functions that match Rust's instead of JavaScript's, because Codex is written in Rust. They differ in what
+ * counts as white space, valid JSON and valid UTF-8.
  */
 
-/** U+0085 is white space here and U+FEFF is not; for JavaScript's own trim it is the other way round. */
-export function trim(text: string): string {
+/** Unlike `String.prototype.trim`, removes U+0085 and keeps U+FEFF. */
+export function trimLikeRust(text: string): string {
   let start = 0;
   let end = text.length;
   while (start < end && whiteSpace.test(text.charAt(start))) start += 1;
@@ -16,50 +16,55 @@ export function trim(text: string): string {
 
 const whiteSpace = /^\p{White_Space}$/u;
 
-/** JSON as serde reads it: half of a surrogate pair is no character, and the text no JSON. */
-export function parseStrictJson(text: string): JsonValue | undefined {
+/** Parses JSON, but rejects lone surrogates as serde_json does. Returns undefined for invalid JSON, including JSON with a lone surrogate. */
+export function parseJsonLikeRust(text: string): JsonValue | undefined {
   return hasLoneSurrogate(text) ? undefined : parseJson(text);
 }
 
 function hasLoneSurrogate(json: string): boolean {
   if (!/\\u[dD][89a-fA-F]/.test(json)) return false;
-  for (const [, alone] of json.matchAll(escapes)) if (alone !== undefined) return true;
+  for (const [, loneSurrogate] of json.matchAll(jsonEscapes))
+    if (loneSurrogate !== undefined) return true;
   return false;
 }
 
-/** Every escape in its turn, so that a backslash which is itself escaped opens none: a pair, a half, any other. */
-const escapes =
+/**
+ * Matches a surrogate pair, a lone surrogate (captured) or any other escape. Other escapes are matched too, so that the
+ * second backslash of `\\ud800` is not taken for the start of an escape.
+ */
+const jsonEscapes =
   /\\(?:u[dD][89abAB][\da-fA-F]{2}\\u[dD][c-fC-F][\da-fA-F]{2}|(u[dD][89a-fA-F][\da-fA-F]{2})|[^])/g;
 
 export type Utf8Check =
-  | { state: "whole" }
-  | { state: "incomplete"; valid: number }
-  | { state: "invalid"; valid: number; length: number };
+  | { state: "complete" }
+  | { state: "incomplete"; validLength: number }
+  | { state: "invalid"; validLength: number; length: number };
 
-/** How far bytes are UTF-8; `length` is how many of the offending ones Rust counts to the broken character. */
+/** `validLength` is the number of valid bytes, `length` how many bytes Rust counts as the invalid sequence. */
 export function checkUtf8(bytes: Uint8Array): Utf8Check {
-  let at = 0;
-  while (at < bytes.length) {
-    const first = bytes[at] ?? 0;
+  let position = 0;
+  while (position < bytes.length) {
+    const first = bytes[position] ?? 0;
     if (first < 0x80) {
-      at += 1;
+      position += 1;
       continue;
     }
     const width = first < 0xc2 || first > 0xf4 ? 1 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
-    if (width === 1) return { state: "invalid", valid: at, length: 1 };
-    for (let step = 1; step < width; step += 1) {
-      const byte = bytes[at + step];
-      if (byte === undefined) return { state: "incomplete", valid: at };
-      const [low, high] = step === 1 ? secondByte(first) : [0x80, 0xbf];
-      if (byte < low || byte > high) return { state: "invalid", valid: at, length: step };
+    if (width === 1) return { state: "invalid", validLength: position, length: 1 };
+    for (let offset = 1; offset < width; offset += 1) {
+      const byte = bytes[position + offset];
+      if (byte === undefined) return { state: "incomplete", validLength: position };
+      const [low, high] = offset === 1 ? secondByteRange(first) : [0x80, 0xbf];
+      if (byte < low || byte > high)
+        return { state: "invalid", validLength: position, length: offset };
     }
-    at += width;
+    position += width;
   }
-  return { state: "whole" };
+  return { state: "complete" };
 }
 
-/** Overlong forms, surrogates and what lies beyond U+10FFFF show in the second byte. */
-function secondByte(first: number): readonly [low: number, high: number] {
+/** Excludes overlong forms, surrogates and code points above U+10FFFF. */
+function secondByteRange(first: number): readonly [low: number, high: number] {
   switch (first) {
     case 0xe0:
       return [0xa0, 0xbf];

@@ -1,42 +1,49 @@
 import type { JsonObject } from "../json.ts";
 import type { ChatRequest } from "../shapes/chat-request.ts";
 import {
-  at,
-  readArray,
-  readJsonTree,
-  readObject,
-  readOptional,
-  readString,
-  readWord,
-  refuse,
-  type FieldType,
-} from "./reader.ts";
+  joinPath,
+  assertArray,
+  assertJsonTree,
+  assertObject,
+  assertOptionalFields,
+  assertString,
+  assertOneOf,
+  throwInvalid,
+  type OptionalFieldType,
+} from "./assertions.ts";
 
-/** Checks an untrusted Chat Completions request, and returns the same object; what we do not know passes as it is. */
+/**
+ * Validates an untrusted Chat Completions request and returns the same object. Throws `invalid_request`. Unknown fields
+ * and types are accepted.
+ */
 export function decodeChatRequest(value: unknown): ChatRequest {
-  const request = readObject(value, "request");
-  readJsonTree(request, "");
-  readString(request["model"], "model");
-  readOptional(request, "", requestFields);
-  readArray(request["messages"], "messages").forEach((message, index) =>
-    readMessage(message, `messages[${index}]`),
+  const request = assertObject(value, "request");
+  assertJsonTree(request, "");
+  assertString(request["model"], "model");
+  assertOptionalFields(request, "", optionalRequestFields);
+  assertArray(request["messages"], "messages").forEach((message, index) =>
+    assertMessage(message, `messages[${index}]`),
   );
   const { tools, functions, stop, tool_choice: choice, response_format: format } = request;
   if (Array.isArray(functions))
     functions.forEach((value, index) => {
-      const place = `functions[${index}]`;
-      readString(readObject(value, place, "a function")["name"], at(place, "name"));
+      const childPath = `functions[${index}]`;
+      assertString(
+        assertObject(value, childPath, "a function")["name"],
+        joinPath(childPath, "name"),
+      );
     });
-  if (Array.isArray(stop)) stop.forEach((word, index) => readString(word, `stop[${index}]`));
-  else if (stop !== undefined && stop !== null) readString(stop, "stop");
-  if (Array.isArray(tools)) tools.forEach((tool, index) => readTool(tool, `tools[${index}]`));
-  if (choice !== undefined && choice !== null) readToolChoice(choice, "tool_choice");
+  if (Array.isArray(stop))
+    stop.forEach((sequence, index) => assertString(sequence, `stop[${index}]`));
+  else if (stop !== undefined && stop !== null) assertString(stop, "stop");
+  if (Array.isArray(tools)) tools.forEach((tool, index) => assertTool(tool, `tools[${index}]`));
+  if (choice !== undefined && choice !== null) assertToolChoice(choice, "tool_choice");
   if (format !== undefined && format !== null)
-    readString(readObject(format, "response_format")["type"], "response_format.type");
+    assertString(assertObject(format, "response_format")["type"], "response_format.type");
   return request as ChatRequest;
 }
 
-const requestFields: Record<string, FieldType> = {
+const optionalRequestFields: Record<string, OptionalFieldType> = {
   stream: "boolean",
   stream_options: "object",
   tools: "array",
@@ -59,9 +66,9 @@ const requestFields: Record<string, FieldType> = {
   functions: "array",
 };
 
-function readMessage(value: unknown, path: string): void {
-  const message = readObject(value, path, "a message");
-  readWord(message["role"], at(path, "role"), [
+function assertMessage(value: unknown, path: string): void {
+  const message = assertObject(value, path, "a message");
+  assertOneOf(message["role"], joinPath(path, "role"), [
     "system",
     "developer",
     "user",
@@ -70,38 +77,43 @@ function readMessage(value: unknown, path: string): void {
     "function",
   ]);
   const { role } = message;
-  readContent(message["content"], at(path, "content"), role === "assistant" || role === "function");
-  if (message["role"] === "tool") readString(message["tool_call_id"], at(path, "tool_call_id"));
-  if (message["role"] === "function") readString(message["name"], at(path, "name"));
-  if (message["role"] === "assistant") readAssistant(message, path);
+  assertContent(
+    message["content"],
+    joinPath(path, "content"),
+    role === "assistant" || role === "function",
+  );
+  if (message["role"] === "tool")
+    assertString(message["tool_call_id"], joinPath(path, "tool_call_id"));
+  if (message["role"] === "function") assertString(message["name"], joinPath(path, "name"));
+  if (message["role"] === "assistant") assertAssistantMessage(message, path);
 }
 
-function readContent(content: unknown, path: string, mayBeAbsent: boolean): void {
+function assertContent(content: unknown, path: string, isOptional: boolean): void {
   if (typeof content === "string") return;
-  if ((content === null || content === undefined) && mayBeAbsent) return;
-  readArray(content, path, "a string or an array of content parts").forEach((value, index) => {
-    const place = `${path}[${index}]`;
-    const part = readObject(value, place, "a content part");
+  if ((content === null || content === undefined) && isOptional) return;
+  assertArray(content, path, "a string or an array of content parts").forEach((value, index) => {
+    const childPath = `${path}[${index}]`;
+    const part = assertObject(value, childPath, "a content part");
     switch (part["type"]) {
       case "text":
-        return readString(part["text"], at(place, "text"));
+        return assertString(part["text"], joinPath(childPath, "text"));
       case "refusal":
-        return readString(part["refusal"], at(place, "refusal"));
+        return assertString(part["refusal"], joinPath(childPath, "refusal"));
       case "image_url": {
-        const image = readObject(
+        const image = assertObject(
           part["image_url"],
-          at(place, "image_url"),
+          joinPath(childPath, "image_url"),
           'an object such as {"url":"https://…"}',
         );
-        return readString(image["url"], at(place, "image_url.url"));
+        return assertString(image["url"], joinPath(childPath, "image_url.url"));
       }
       case "input_audio":
       case "file":
-        return void readObject(part[part["type"]], at(place, part["type"]));
+        return void assertObject(part[part["type"]], joinPath(childPath, part["type"]));
       default:
         if (typeof part["type"] !== "string")
-          refuse(
-            at(place, "type"),
+          throwInvalid(
+            joinPath(childPath, "type"),
             "one of text, image_url, input_audio, file, refusal",
             part["type"],
           );
@@ -109,52 +121,65 @@ function readContent(content: unknown, path: string, mayBeAbsent: boolean): void
   });
 }
 
-function readAssistant(message: JsonObject, path: string): void {
-  readOptional(message, path, { tool_calls: "array", function_call: "object", refusal: "string" });
-  const { tool_calls: calls, function_call: legacy } = message;
-  if (legacy !== undefined && legacy !== null) readFunction(legacy, at(path, "function_call"));
+function assertAssistantMessage(message: JsonObject, path: string): void {
+  assertOptionalFields(message, path, {
+    tool_calls: "array",
+    function_call: "object",
+    refusal: "string",
+  });
+  const { tool_calls: calls, function_call: legacyCall } = message;
+  if (legacyCall !== undefined && legacyCall !== null)
+    assertFunctionCall(legacyCall, joinPath(path, "function_call"));
   if (!Array.isArray(calls)) return;
   calls.forEach((value, index) => {
-    const place = `${at(path, "tool_calls")}[${index}]`;
-    const call = readObject(value, place, "a tool call");
-    readString(call["id"], at(place, "id"));
+    const childPath = `${joinPath(path, "tool_calls")}[${index}]`;
+    const call = assertObject(value, childPath, "a tool call");
+    assertString(call["id"], joinPath(childPath, "id"));
     if (call["type"] === "custom") {
-      const custom = readObject(call["custom"], at(place, "custom"));
-      readString(custom["name"], at(place, "custom.name"));
-      readString(custom["input"], at(place, "custom.input"));
-    } else readFunction(call["function"], at(place, "function"));
+      const custom = assertObject(call["custom"], joinPath(childPath, "custom"));
+      assertString(custom["name"], joinPath(childPath, "custom.name"));
+      assertString(custom["input"], joinPath(childPath, "custom.input"));
+    } else assertFunctionCall(call["function"], joinPath(childPath, "function"));
   });
 }
 
-function readFunction(value: unknown, path: string): void {
-  const called = readObject(value, path);
-  readString(called["name"], at(path, "name"));
-  readString(called["arguments"], at(path, "arguments"), "send the JSON of the arguments as text");
+function assertFunctionCall(value: unknown, path: string): void {
+  const functionCall = assertObject(value, path);
+  assertString(functionCall["name"], joinPath(path, "name"));
+  assertString(
+    functionCall["arguments"],
+    joinPath(path, "arguments"),
+    "send the arguments as a JSON string",
+  );
 }
 
-function readTool(value: unknown, path: string): void {
-  const tool = readObject(value, path, "a tool");
+function assertTool(value: unknown, path: string): void {
+  const tool = assertObject(value, path, "a tool");
   const type = tool["type"];
-  if (typeof type !== "string") refuse(at(path, "type"), "one of function, custom", type);
+  if (typeof type !== "string")
+    throwInvalid(joinPath(path, "type"), "one of function, custom", type);
   if (type !== "function" && type !== "custom") return;
-  const place = at(path, type);
+  const childPath = joinPath(path, type);
   const advice = `put name and description inside "${type}"`;
-  const defined =
-    tool[type] === undefined ? refuse(place, "an object", undefined, advice) : tool[type];
-  readString(readObject(defined, place)["name"], at(place, "name"));
-  readOptional(readObject(defined, place), place, { description: "string", parameters: "object" });
+  const definition =
+    tool[type] === undefined ? throwInvalid(childPath, "an object", undefined, advice) : tool[type];
+  assertString(assertObject(definition, childPath)["name"], joinPath(childPath, "name"));
+  assertOptionalFields(assertObject(definition, childPath), childPath, {
+    description: "string",
+    parameters: "object",
+  });
 }
 
-function readToolChoice(value: unknown, path: string): void {
-  if (typeof value === "string") return readWord(value, path, ["auto", "none", "required"]);
-  const choice = readObject(value, path, "a string or an object");
+function assertToolChoice(value: unknown, path: string): void {
+  if (typeof value === "string") return assertOneOf(value, path, ["auto", "none", "required"]);
+  const choice = assertObject(value, path, "a string or an object");
   const type = choice["type"];
   if (type !== "function" && type !== "custom" && type !== "allowed_tools")
-    refuse(at(path, "type"), "one of function, custom, allowed_tools", type);
-  const place = at(path, type);
-  const named = readObject(choice[type], place);
-  if (type !== "allowed_tools") return readString(named["name"], at(place, "name"));
-  readArray(named["tools"], at(place, "tools")).forEach((entry, index) =>
-    readObject(entry, `${at(place, "tools")}[${index}]`, "a tool"),
+    throwInvalid(joinPath(path, "type"), "one of function, custom, allowed_tools", type);
+  const childPath = joinPath(path, type);
+  const namedTool = assertObject(choice[type], childPath);
+  if (type !== "allowed_tools") return assertString(namedTool["name"], joinPath(childPath, "name"));
+  assertArray(namedTool["tools"], joinPath(childPath, "tools")).forEach((entry, index) =>
+    assertObject(entry, `${joinPath(childPath, "tools")}[${index}]`, "a tool"),
   );
 }

@@ -1,39 +1,39 @@
 import type { JsonObject } from "../json.ts";
 import type { ResponsesRequest } from "../shapes/responses-request.ts";
 import {
-  at,
-  readArray,
-  readJsonTree,
-  readObject,
-  readOptional,
-  readString,
-  readWord,
-  refuse,
-  type FieldType,
-} from "./reader.ts";
+  joinPath,
+  assertArray,
+  assertJsonTree,
+  assertObject,
+  assertOptionalFields,
+  assertString,
+  assertOneOf,
+  throwInvalid,
+  type OptionalFieldType,
+} from "./assertions.ts";
 
 /**
- * Checks an untrusted Responses request, and returns the same object. As strict as the translator needs:
- * fields, parts, items and tools of types that we do not know pass as they are.
+ * Validates an untrusted Responses request and returns the same object. Throws `invalid_request`. Checks only what the
+ * translators read: unknown fields, parts, items and tools are accepted.
  */
 export function decodeResponsesRequest(value: unknown): ResponsesRequest {
-  const request = readObject(value, "request");
-  readJsonTree(request, "");
-  readOptional(request, "", requestFields);
+  const request = assertObject(value, "request");
+  assertJsonTree(request, "");
+  assertOptionalFields(request, "", optionalRequestFields);
   const { input, tools, text, tool_choice: choice, include } = request;
-  if (Array.isArray(input)) input.forEach((item, index) => readItem(item, `input[${index}]`));
+  if (Array.isArray(input)) input.forEach((item, index) => assertItem(item, `input[${index}]`));
   else if (input !== undefined && input !== null && typeof input !== "string")
-    refuse("input", "a string or an array of items", input);
-  if (Array.isArray(tools)) readTools(tools, "tools");
-  if (choice !== undefined && choice !== null) readToolChoice(choice, "tool_choice");
+    throwInvalid("input", "a string or an array of items", input);
+  if (Array.isArray(tools)) assertTools(tools, "tools");
+  if (choice !== undefined && choice !== null) assertToolChoice(choice, "tool_choice");
   if (Array.isArray(include))
-    include.forEach((word, index) => readString(word, `include[${index}]`));
-  readSettings(request, "");
-  if (text !== undefined && text !== null) readTextFormat(text as JsonObject, "text");
+    include.forEach((entry, index) => assertString(entry, `include[${index}]`));
+  assertSettings(request, "");
+  if (text !== undefined && text !== null) assertTextFormat(text as JsonObject, "text");
   return request;
 }
 
-const requestFields: Record<string, FieldType> = {
+const optionalRequestFields: Record<string, OptionalFieldType> = {
   model: "string",
   instructions: "string",
   tools: "array",
@@ -60,26 +60,30 @@ const requestFields: Record<string, FieldType> = {
   prompt: "object",
 };
 
-function readSettings(object: JsonObject, path: string): void {
+function assertSettings(object: JsonObject, path: string): void {
   const { reasoning, text } = object;
   if (reasoning !== undefined && reasoning !== null)
-    readOptional(readObject(reasoning, at(path, "reasoning")), at(path, "reasoning"), {
-      effort: "string",
-      summary: "string",
-    });
+    assertOptionalFields(
+      assertObject(reasoning, joinPath(path, "reasoning")),
+      joinPath(path, "reasoning"),
+      {
+        effort: "string",
+        summary: "string",
+      },
+    );
   if (text !== undefined && text !== null)
-    readOptional(readObject(text, at(path, "text")), at(path, "text"), {
+    assertOptionalFields(assertObject(text, joinPath(path, "text")), joinPath(path, "text"), {
       format: "object",
       verbosity: "string",
     });
 }
 
-function readTextFormat(text: JsonObject, path: string): void {
+function assertTextFormat(text: JsonObject, path: string): void {
   if (text["format"] === undefined || text["format"] === null) return;
-  const place = at(path, "format");
-  const format = readObject(text["format"], place);
-  readString(format["type"], at(place, "type"));
-  readOptional(format, place, {
+  const childPath = joinPath(path, "format");
+  const format = assertObject(text["format"], childPath);
+  assertString(format["type"], joinPath(childPath, "type"));
+  assertOptionalFields(format, childPath, {
     name: "string",
     description: "string",
     schema: "object",
@@ -89,64 +93,66 @@ function readTextFormat(text: JsonObject, path: string): void {
 
 // Items
 
-function readItem(value: unknown, path: string): void {
-  const item = readObject(value, path, "an input item");
+function assertItem(value: unknown, path: string): void {
+  const item = assertObject(value, path, "an input item");
   const type = item["type"];
   if (type === undefined || type === null) {
-    if (item["role"] !== undefined || item["content"] !== undefined) return readMessage(item, path);
-    if (typeof item["id"] === "string") return; // a reference in its short form
-    refuse(
-      at(path, "type"),
+    if (item["role"] !== undefined || item["content"] !== undefined)
+      return assertMessage(item, path);
+    if (typeof item["id"] === "string") return; // short form of item_reference
+    throwInvalid(
+      joinPath(path, "type"),
       "a string",
       type,
       'messages need "role" and "content", other items "type"',
     );
   }
-  if (typeof type !== "string") refuse(at(path, "type"), "a string", type);
-  if (type === "message") return readMessage(item, path);
-  // Object.hasOwn: an item may well be of the type "constructor".
-  if (Object.hasOwn(itemReaders, type)) itemReaders[type]?.(item, path);
+  if (typeof type !== "string") throwInvalid(joinPath(path, "type"), "a string", type);
+  if (type === "message") return assertMessage(item, path);
+  // Object.hasOwn, because the type may be "constructor".
+  if (Object.hasOwn(itemAssertions, type)) itemAssertions[type]?.(item, path);
 }
 
-function readMessage(item: JsonObject, path: string): void {
-  const toolResult =
+function assertMessage(item: JsonObject, path: string): void {
+  const toolResultHint =
     item["role"] === "tool" ? 'send tool results as "function_call_output" items' : undefined;
-  readWord(
+  assertOneOf(
     item["role"],
-    at(path, "role"),
+    joinPath(path, "role"),
     ["user", "assistant", "system", "developer"],
-    toolResult,
+    toolResultHint,
   );
-  readContent(item["content"], at(path, "content"));
+  assertContent(item["content"], joinPath(path, "content"));
 }
 
-function readContent(content: unknown, path: string): void {
+function assertContent(content: unknown, path: string): void {
   if (typeof content === "string") return;
-  const parts = readArray(content, path, "a string or an array of content parts");
+  const parts = assertArray(content, path, "a string or an array of content parts");
   parts.forEach((value, index) => {
-    const place = `${path}[${index}]`;
-    const part = readObject(value, place, "a content part");
+    const childPath = `${path}[${index}]`;
+    const part = assertObject(value, childPath, "a content part");
     if (typeof part["type"] !== "string")
-      refuse(
-        at(place, "type"),
+      throwInvalid(
+        joinPath(childPath, "type"),
         "one of input_text, input_image, input_file, input_audio, output_text, refusal",
         part["type"],
       );
     if (part["type"] === "input_text" || part["type"] === "output_text" || part["type"] === "text")
-      readString(part["text"], at(place, "text"));
-    if (part["type"] === "refusal") readString(part["refusal"], at(place, "refusal"));
-    if (part["type"] === "input_audio") readObject(part["input_audio"], at(place, "input_audio"));
-    readOptional(part, place, partFields);
+      assertString(part["text"], joinPath(childPath, "text"));
+    if (part["type"] === "refusal") assertString(part["refusal"], joinPath(childPath, "refusal"));
+    if (part["type"] === "input_audio")
+      assertObject(part["input_audio"], joinPath(childPath, "input_audio"));
+    assertOptionalFields(part, childPath, optionalPartFields);
     const image = part["image_url"];
     if (image === undefined || image === null || typeof image === "string") return;
-    readString(
-      readObject(image, at(place, "image_url"), "a string")["url"],
-      at(place, "image_url.url"),
+    assertString(
+      assertObject(image, joinPath(childPath, "image_url"), "a string")["url"],
+      joinPath(childPath, "image_url.url"),
     );
   });
 }
 
-const partFields: Record<string, FieldType> = {
+const optionalPartFields: Record<string, OptionalFieldType> = {
   text: "string",
   refusal: "string",
   detail: "string",
@@ -157,120 +163,133 @@ const partFields: Record<string, FieldType> = {
   input_audio: "object",
 };
 
-type ItemReader = (item: JsonObject, path: string) => void;
+type ItemAssertion = (item: JsonObject, path: string) => void;
 
-const itemReaders: Record<string, ItemReader> = {
+const itemAssertions: Record<string, ItemAssertion> = {
   reasoning(item, path) {
-    readOptional(item, path, { summary: "array", content: "array", encrypted_content: "string" });
+    assertOptionalFields(item, path, {
+      summary: "array",
+      content: "array",
+      encrypted_content: "string",
+    });
     for (const field of ["summary", "content"]) {
       const parts = item[field];
       if (!Array.isArray(parts)) continue;
       parts.forEach((part, index) => {
-        const place = `${at(path, field)}[${index}]`;
-        readString(readObject(part, place, "a text part")["text"], at(place, "text"));
+        const childPath = `${joinPath(path, field)}[${index}]`;
+        assertString(
+          assertObject(part, childPath, "a text part")["text"],
+          joinPath(childPath, "text"),
+        );
       });
     }
   },
   function_call(item, path) {
-    readString(item["call_id"], at(path, "call_id"));
-    readString(item["name"], at(path, "name"));
-    readString(item["arguments"], at(path, "arguments"), "send the JSON of the arguments as text");
-    readOptional(item, path, { namespace: "string" });
+    assertString(item["call_id"], joinPath(path, "call_id"));
+    assertString(item["name"], joinPath(path, "name"));
+    assertString(
+      item["arguments"],
+      joinPath(path, "arguments"),
+      "send the arguments as a JSON string",
+    );
+    assertOptionalFields(item, path, { namespace: "string" });
   },
   custom_tool_call(item, path) {
-    readString(item["call_id"], at(path, "call_id"));
-    readString(item["name"], at(path, "name"));
-    readString(item["input"], at(path, "input"));
-    readOptional(item, path, { namespace: "string" });
+    assertString(item["call_id"], joinPath(path, "call_id"));
+    assertString(item["name"], joinPath(path, "name"));
+    assertString(item["input"], joinPath(path, "input"));
+    assertOptionalFields(item, path, { namespace: "string" });
   },
   local_shell_call(item, path) {
-    readOptional(item, path, { id: "string", call_id: "string" });
-    if (typeof item["call_id"] !== "string") readString(item["id"], at(path, "call_id"));
-    readObject(item["action"], at(path, "action"));
+    assertOptionalFields(item, path, { id: "string", call_id: "string" });
+    if (typeof item["call_id"] !== "string") assertString(item["id"], joinPath(path, "call_id"));
+    assertObject(item["action"], joinPath(path, "action"));
   },
   shell_call(item, path) {
-    readString(item["call_id"], at(path, "call_id"));
-    readObject(item["action"], at(path, "action"));
+    assertString(item["call_id"], joinPath(path, "call_id"));
+    assertObject(item["action"], joinPath(path, "action"));
   },
   apply_patch_call(item, path) {
-    readString(item["call_id"], at(path, "call_id"));
-    readObject(item["operation"], at(path, "operation"));
+    assertString(item["call_id"], joinPath(path, "call_id"));
+    assertObject(item["operation"], joinPath(path, "operation"));
   },
   computer_call(item, path) {
-    readString(item["call_id"], at(path, "call_id"));
+    assertString(item["call_id"], joinPath(path, "call_id"));
   },
   tool_search_call(item, path) {
-    readOptional(item, path, { call_id: "string", execution: "string" });
+    assertOptionalFields(item, path, { call_id: "string", execution: "string" });
   },
   program(item, path) {
-    readString(item["call_id"], at(path, "call_id"));
-    readString(item["code"], at(path, "code"));
+    assertString(item["call_id"], joinPath(path, "call_id"));
+    assertString(item["code"], joinPath(path, "code"));
   },
-  function_call_output: readCallOutput,
-  custom_tool_call_output: readCallOutput,
-  local_shell_call_output: readAnyOutput,
-  shell_call_output: readAnyOutput,
-  apply_patch_call_output: readAnyOutput,
-  computer_call_output: readAnyOutput,
-  program_output: readAnyOutput,
+  function_call_output: assertCallOutput,
+  custom_tool_call_output: assertCallOutput,
+  local_shell_call_output: assertOutputIds,
+  shell_call_output: assertOutputIds,
+  apply_patch_call_output: assertOutputIds,
+  computer_call_output: assertOutputIds,
+  program_output: assertOutputIds,
   tool_search_output(item, path) {
-    readOptional(item, path, { call_id: "string" });
-    readTools(readArray(item["tools"], at(path, "tools")), at(path, "tools"));
+    assertOptionalFields(item, path, { call_id: "string" });
+    assertTools(assertArray(item["tools"], joinPath(path, "tools")), joinPath(path, "tools"));
   },
   mcp_call(item, path) {
     for (const field of ["id", "server_label", "name", "arguments"])
-      readString(item[field], at(path, field));
-    readOptional(item, path, { output: "string" });
+      assertString(item[field], joinPath(path, field));
+    assertOptionalFields(item, path, { output: "string" });
   },
   image_generation_call(item, path) {
-    readOptional(item, path, {
+    assertOptionalFields(item, path, {
       result: "string",
       output_format: "string",
       revised_prompt: "string",
     });
   },
   additional_tools(item, path) {
-    readTools(readArray(item["tools"], at(path, "tools")), at(path, "tools"));
+    assertTools(assertArray(item["tools"], joinPath(path, "tools")), joinPath(path, "tools"));
   },
   configuration_update(item, path) {
-    readSettings(item, path);
+    assertSettings(item, path);
     const { text } = item;
-    if (text !== undefined && text !== null) readTextFormat(text as JsonObject, at(path, "text"));
+    if (text !== undefined && text !== null)
+      assertTextFormat(text as JsonObject, joinPath(path, "text"));
   },
   item_reference(item, path) {
-    readString(item["id"], at(path, "id"));
+    assertString(item["id"], joinPath(path, "id"));
   },
 };
 
-function readCallOutput(item: JsonObject, path: string): void {
-  readOptional(item, path, { id: "string", call_id: "string" });
+function assertCallOutput(item: JsonObject, path: string): void {
+  assertOptionalFields(item, path, { id: "string", call_id: "string" });
   if (item["output"] !== undefined && item["output"] !== null)
-    readContent(item["output"], at(path, "output"));
+    assertContent(item["output"], joinPath(path, "output"));
 }
 
-/** Shell, patch and computer outputs each have a form of their own, and all of them are sent on as text or picture. */
-function readAnyOutput(item: JsonObject, path: string): void {
-  readOptional(item, path, { id: "string", call_id: "string" });
+/** Checks only the ids of outputs of various forms (shell, patch, computer), which are forwarded as text or as an image. */
+function assertOutputIds(item: JsonObject, path: string): void {
+  assertOptionalFields(item, path, { id: "string", call_id: "string" });
 }
 
 // Tools
 
-function readTools(tools: unknown[], path: string): void {
+function assertTools(tools: unknown[], path: string): void {
   tools.forEach((value, index) => {
-    const place = `${path}[${index}]`;
-    const tool = readObject(value, place, "a tool");
+    const childPath = `${path}[${index}]`;
+    const tool = assertObject(value, childPath, "a tool");
     const type = tool["type"];
-    if (typeof type !== "string") refuse(at(place, "type"), "a string such as function", type);
+    if (typeof type !== "string")
+      throwInvalid(joinPath(childPath, "type"), "a string such as function", type);
     if (type === "function" || type === "custom" || type === "namespace") {
       if (typeof tool["name"] !== "string" && tool["function"] !== undefined)
-        refuse(
-          at(place, "name"),
+        throwInvalid(
+          joinPath(childPath, "name"),
           "a string",
           tool["name"],
-          'Responses tools carry name and parameters beside type, not inside "function"',
+          'put name and parameters next to "type", not inside "function"',
         );
-      readString(tool["name"], at(place, "name"));
-      readOptional(tool, place, {
+      assertString(tool["name"], joinPath(childPath, "name"));
+      assertOptionalFields(tool, childPath, {
         description: "string",
         parameters: "object",
         strict: "boolean",
@@ -278,31 +297,39 @@ function readTools(tools: unknown[], path: string): void {
       });
     }
     if (type === "namespace")
-      readTools(readArray(tool["tools"], at(place, "tools")), at(place, "tools"));
+      assertTools(
+        assertArray(tool["tools"], joinPath(childPath, "tools")),
+        joinPath(childPath, "tools"),
+      );
     if (type === "tool_search")
-      readOptional(tool, place, {
+      assertOptionalFields(tool, childPath, {
         execution: "string",
         description: "string",
         parameters: "object",
       });
     if (type === "custom" && tool["format"] !== undefined && tool["format"] !== null) {
       const format = tool["format"] as JsonObject;
-      readString(format["type"], at(place, "format.type"));
-      readOptional(format, at(place, "format"), { syntax: "string", definition: "string" });
+      assertString(format["type"], joinPath(childPath, "format.type"));
+      assertOptionalFields(format, joinPath(childPath, "format"), {
+        syntax: "string",
+        definition: "string",
+      });
     }
   });
 }
 
-function readToolChoice(value: unknown, path: string): void {
-  if (typeof value === "string") return readWord(value, path, ["auto", "none", "required"]);
-  const choice = readObject(value, path, "a string or an object");
-  readString(choice["type"], at(path, "type"));
-  readOptional(choice, path, {
+function assertToolChoice(value: unknown, path: string): void {
+  if (typeof value === "string") return assertOneOf(value, path, ["auto", "none", "required"]);
+  const choice = assertObject(value, path, "a string or an object");
+  assertString(choice["type"], joinPath(path, "type"));
+  assertOptionalFields(choice, path, {
     name: "string",
     namespace: "string",
     mode: "string",
     tools: "array",
   });
   if (Array.isArray(choice["tools"]))
-    choice["tools"].forEach((tool, index) => readObject(tool, `${at(path, "tools")}[${index}]`));
+    choice["tools"].forEach((tool, index) =>
+      assertObject(tool, `${joinPath(path, "tools")}[${index}]`),
+    );
 }

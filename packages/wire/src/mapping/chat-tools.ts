@@ -1,41 +1,47 @@
 import { isObject, nonEmptyString, type JsonObject } from "../json.ts";
 import type { ChatRequest, ChatTool, ChatToolChoice } from "../shapes/chat-request.ts";
-import type { Tool, ToolChoice } from "../shapes/responses-request.ts";
+import type { ResponseTool, ResponseToolChoice } from "../shapes/responses-request.ts";
 
-/** The name of a tool; undefined for a kind that came after us, which passes as it is. */
-export function chatToolName(tool: ChatTool): string | undefined {
-  const described = tool.type === "custom" ? tool.custom : tool.function;
-  return isObject(described) ? nonEmptyString(described["name"]) : undefined;
+/** Returns the name of a tool, or undefined for an unknown kind of tool. */
+export function getChatToolName(tool: ChatTool): string | undefined {
+  const definition = tool.type === "custom" ? tool.custom : tool.function;
+  return isObject(definition) ? nonEmptyString(definition["name"]) : undefined;
 }
 
-/** `functions`, the form before tools. */
-export function legacyTools(request: ChatRequest): ChatTool[] {
-  return (request.functions ?? []).map((described) => ({ type: "function", function: described }));
+/** Converts `functions`, the predecessor of `tools`. */
+export function convertLegacyFunctions(request: ChatRequest): ChatTool[] {
+  return (request.functions ?? []).map((definition) => ({
+    type: "function",
+    function: definition,
+  }));
 }
 
-/** `function_call`, the same for the choice. */
-export function legacyChoice({ function_call: choice }: ChatRequest): ChatToolChoice | undefined {
+/** Converts `function_call`, the predecessor of `tool_choice`. */
+export function convertLegacyFunctionCall({
+  function_call: choice,
+}: ChatRequest): ChatToolChoice | undefined {
   if (choice === "auto" || choice === "none") return choice;
   return isObject(choice)
     ? { type: "function", function: { name: nonEmptyString(choice["name"]) ?? "" } }
     : undefined;
 }
 
-/** A Chat tool as Responses has it: flat. */
-export function responsesTool(tool: ChatTool): Tool {
+/** Converts a Chat tool to the flat form of Responses. */
+export function toResponsesTool(tool: ChatTool): ResponseTool {
   if (tool.type === "custom") {
-    const { name, description, format } = tool.custom;
+    const { name, description, format, ...rest } = tool.custom;
     const grammar = isObject(format?.["grammar"])
       ? { type: "grammar", ...format["grammar"] }
       : format;
     return {
+      ...rest,
       type: "custom",
       name,
       ...(description === undefined ? {} : { description }),
       ...(grammar === undefined ? {} : { format: grammar as JsonObject & { type: string } }),
     };
   }
-  if (tool.type !== "function") return tool; // a server's own: Responses may know it
+  if (tool.type !== "function") return tool; // an unknown type, which a Responses server may support
   const { name, description, parameters, strict, ...rest } = tool.function;
   return {
     ...rest,
@@ -48,7 +54,9 @@ export function responsesTool(tool: ChatTool): Tool {
   };
 }
 
-export function responsesToolChoice(choice: ChatToolChoice | undefined): ToolChoice | undefined {
+export function toResponsesToolChoice(
+  choice: ChatToolChoice | undefined,
+): ResponseToolChoice | undefined {
   if (choice === undefined || typeof choice === "string") return choice;
   switch (choice.type) {
     case "function":
@@ -57,19 +65,19 @@ export function responsesToolChoice(choice: ChatToolChoice | undefined): ToolCho
       return { type: "custom", name: choice.custom.name };
     case "allowed_tools": {
       const { mode, tools } = choice.allowed_tools;
-      return { type: "allowed_tools", mode, tools: tools.map(flatTool) };
+      return { type: "allowed_tools", mode, tools: tools.map(flattenTool) };
     }
     default:
       return choice;
   }
 }
 
-/** `{type: "function", function: {name}}` as `{type: "function", name}`. */
-function flatTool(tool: JsonObject): JsonObject {
-  const { function: described, custom, ...rest } = tool;
+/** Converts `{type: "function", function: {name}}` to `{type: "function", name}`. */
+function flattenTool(tool: JsonObject): JsonObject {
+  const { function: definition, custom, ...rest } = tool;
   return {
     ...rest,
-    ...(isObject(described) ? described : {}),
+    ...(isObject(definition) ? definition : {}),
     ...(isObject(custom) ? custom : {}),
   };
 }

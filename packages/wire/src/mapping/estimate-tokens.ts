@@ -1,73 +1,92 @@
 import { isObject, type JsonObject, type JsonValue } from "../json.ts";
 import type { ChatRequest } from "../shapes/chat-request.ts";
+import type { MessagesRequest } from "../shapes/messages-request.ts";
 import type { ResponsesRequest } from "../shapes/responses-request.ts";
 
-/** About how many tokens a text has, in a vocabulary of the usual size. */
+/** Estimates the number of tokens in the text, for a tokenizer with a typical vocabulary size. */
 export function estimateTokens(text: string): number {
-  return Math.ceil(tokenWeight(text));
+  return Math.ceil(estimateFractionalTokens(text));
 }
 
-/** Of a longer text this much is looked at: 60 MB took 110 ms. */
-const longestCounted = 1_000_000;
+/** In characters. Longer text is extrapolated from its beginning: counting 60 MB took 110 ms. */
+const maxSampledLength = 1_000_000;
 
-/** The same, not rounded, so that the pieces of a text can be added up. */
-export function tokenWeight(text: string): number {
-  if (text.length > longestCounted)
-    return tokenWeight(text.slice(0, longestCounted)) * (text.length / longestCounted);
-  let weight = text.length * latin;
-  for (let at = 0; at < text.length; at += 1) {
-    const unit = text.charCodeAt(at);
-    if (unit >= 0x80) weight += weightOf(unit) - latin;
+/** Like `estimateTokens` but not rounded, so that estimates of parts can be added. */
+export function estimateFractionalTokens(text: string): number {
+  if (text.length > maxSampledLength)
+    return (
+      estimateFractionalTokens(text.slice(0, maxSampledLength)) * (text.length / maxSampledLength)
+    );
+  let tokens = text.length * latinTokens;
+  for (let index = 0; index < text.length; index += 1) {
+    const unit = text.charCodeAt(index);
+    if (unit >= 0x80) tokens += tokensPerUnit(unit) - latinTokens;
   }
-  return weight;
+  return tokens;
 }
 
-// Tokens per UTF-16 unit. English text has 4 to 4.8 units a token in the recordings, JSON and code 3 to 4.
-const latin = 1 / 4;
-const accented = 1 / 2;
-const otherScript = 1 / 2;
-const ideograph = 3 / 4;
-const symbol = 1;
+// Tokens per UTF-16 unit. English text has 4 to 4.8 units per token in the recordings, JSON and code 3 to 4.
+const latinTokens = 1 / 4;
+const accentedTokens = 1 / 2;
+const otherScriptTokens = 1 / 2;
+const ideographTokens = 3 / 4;
+const symbolTokens = 1;
 
-function weightOf(unit: number): number {
-  if (unit < 0x370) return accented;
-  if (unit < 0x2000) return otherScript;
-  if (unit < 0x2e80) return symbol; // punctuation, arrows, boxes, dingbats
-  if (unit < 0xd800) return ideograph; // with kana and hangul
-  if (unit < 0xe000) return symbol; // halves of what needs two units, most of all emoji
-  return ideograph;
+function tokensPerUnit(unit: number): number {
+  if (unit < 0x370) return accentedTokens;
+  if (unit < 0x2000) return otherScriptTokens;
+  if (unit < 0x2e80) return symbolTokens; // punctuation, arrows, boxes, dingbats
+  if (unit < 0xd800) return ideographTokens; // including kana and hangul
+  if (unit < 0xe000) return symbolTokens; // surrogates, mostly of emoji
+  return ideographTokens;
 }
 
-/** What a message costs beside its words: its role, and where it begins and ends. */
-const messageTokens = 4;
-/** Pictures are scaled before they are counted: 85 to 1,600 tokens, whatever their size. */
+/** Tokens per message for its role and delimiters. */
+const messageOverheadTokens = 4;
+/** Providers downscale images first, so an image of any size costs 85 to 1,600 tokens. */
 const imageTokens = 1000;
-/** A PDF has 50 to 100 KB a page and a page about 1,000 tokens; sound has 1 token for some thousand characters. */
+/** A PDF has 50 to 100 KB per page and a page about 1,000 tokens. Base64 audio has one token per thousand characters. */
 const fileCharactersPerToken = 80;
 const audioCharactersPerToken = 1000;
-/** What stands for something whose size nobody knows: a file by its id or its address. */
-const unknownTokens = 1000;
+/** For files whose size is unknown because only their id or URL is given. */
+const unknownSizeTokens = 1000;
 
-/** About how many tokens a request has: what is said in it, the tools it offers, pictures and files. */
+/** Estimates the tokens of a request: its messages, tools, images and files. */
 export function estimateRequestTokens(body: ChatRequest | ResponsesRequest): number {
-  let weight = 0;
+  let tokens = 0;
   for (const field of ["messages", "input"]) {
-    const said = body[field];
-    weight += Array.isArray(said) ? said.length * messageTokens : 0;
-    weight += weightOfValue(said);
+    const content = body[field];
+    tokens += Array.isArray(content) ? content.length * messageOverheadTokens : 0;
+    tokens += estimateValueTokens(content);
   }
-  weight += weightOfValue(body["instructions"]);
+  tokens += estimateValueTokens(body["instructions"]);
   for (const field of ["tools", "functions", "response_format", "text"])
-    if (body[field]) weight += tokenWeight(JSON.stringify(body[field]));
-  return Math.ceil(weight);
+    if (body[field]) tokens += estimateFractionalTokens(JSON.stringify(body[field]));
+  return Math.ceil(tokens);
 }
 
-/** Fields that are no words of the conversation, or whose words stand in another field too. */
-const silent = new Set([
+/**
+ * Estimates the tokens of a Messages request, for `count_tokens`: rather too high than too low, so that clients shorten their
+ * history in time. Never 0.
+ */
+export function estimateMessagesTokens(request: MessagesRequest): number {
+  let tokens = request.messages.length * messageOverheadTokens;
+  tokens += estimateValueTokens(request.messages);
+  tokens += estimateValueTokens(request.system ?? undefined);
+  if (request.tools) tokens += estimateFractionalTokens(JSON.stringify(request.tools));
+  return Math.max(1, Math.ceil(tokens * messagesMargin));
+}
+
+/** Anthropic's models have more tokens for the same text. */
+const messagesMargin = 1.1;
+
+/** Fields that are not part of the conversation or that repeat the text of another field. */
+const uncountedFields = new Set([
   "type",
   "role",
   "id",
   "call_id",
+  "tool_use_id",
   "tool_call_id",
   "status",
   "phase",
@@ -82,24 +101,27 @@ const silent = new Set([
   "cache_control",
 ]);
 
-function weightOfValue(value: JsonValue | undefined): number {
+function estimateValueTokens(value: JsonValue | undefined): number {
   if (typeof value === "string")
-    return value.startsWith("data:") ? weightOfData(value) : tokenWeight(value);
+    return value.startsWith("data:")
+      ? estimateDataUrlTokens(value)
+      : estimateFractionalTokens(value);
   if (typeof value === "number" || typeof value === "boolean") return 1;
   if (Array.isArray(value))
-    return value.reduce<number>((sum, each) => sum + weightOfValue(each), 0);
+    return value.reduce<number>((sum, entry) => sum + estimateValueTokens(entry), 0);
   if (!isObject(value)) return 0;
-  const media = weightOfMedia(value);
+  const media = estimateMediaTokens(value);
   if (media !== undefined) return media;
-  let weight = 0;
+  let tokens = 0;
   for (const [field, inner] of Object.entries(value))
-    if (!silent.has(field)) weight += weightOfValue(inner);
-  return weight;
+    if (!uncountedFields.has(field)) tokens += estimateValueTokens(inner);
+  return tokens;
 }
 
-/** A picture, a file or a sound; undefined for any other object. */
-function weightOfMedia(part: JsonObject): number | undefined {
+/** Returns undefined if the part is not an image, a file or audio. */
+function estimateMediaTokens(part: JsonObject): number | undefined {
   switch (part["type"]) {
+    case "image":
     case "image_url":
     case "input_image":
     case "computer_screenshot":
@@ -107,19 +129,24 @@ function weightOfMedia(part: JsonObject): number | undefined {
       return imageTokens;
     case "input_audio": {
       const { data } = isObject(part["input_audio"]) ? part["input_audio"] : part;
-      return typeof data === "string" ? data.length / audioCharactersPerToken : unknownTokens;
+      return typeof data === "string" ? data.length / audioCharactersPerToken : unknownSizeTokens;
+    }
+    case "document": {
+      const { type, data } = isObject(part["source"]) ? part["source"] : {};
+      if (type !== "base64") return undefined;
+      return typeof data === "string" ? data.length / fileCharactersPerToken : unknownSizeTokens;
     }
     case "file":
     case "input_file": {
       const { file_data: data } = isObject(part["file"]) ? part["file"] : part;
-      return typeof data === "string" ? data.length / fileCharactersPerToken : unknownTokens;
+      return typeof data === "string" ? data.length / fileCharactersPerToken : unknownSizeTokens;
     }
     default:
       return undefined;
   }
 }
 
-function weightOfData(url: string): number {
+function estimateDataUrlTokens(url: string): number {
   if (url.startsWith("data:image/")) return imageTokens;
   if (url.startsWith("data:audio/")) return url.length / audioCharactersPerToken;
   return url.length / fileCharactersPerToken;

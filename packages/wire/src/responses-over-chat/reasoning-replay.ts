@@ -1,90 +1,101 @@
 import { nonEmptyString, type JsonObject } from "../json.ts";
-import type { ReasoningCarry, Unseal } from "../mapping/reasoning.ts";
-import type { Profile } from "../profiles.ts";
+import type { OpaqueReasoning, UnsealReasoning } from "../mapping/reasoning.ts";
+import type { UpstreamProfile } from "../upstream-profile.ts";
 import type { ChatAssistantMessage } from "../shapes/chat-request.ts";
-import type { ReasoningItem } from "../shapes/responses-request.ts";
+import type { ResponseInputReasoning } from "../shapes/responses-request.ts";
 
-/** What the gateway remembers of the reply that made a call, for clients that lose reasoning items. */
-export type Recall = (callId: string) => RecalledReasoning | undefined;
-export type RecalledReasoning = ReasoningCarry & { reasoning?: string };
+/** Returns the cached reasoning of the reply that made a call, for clients that do not send reasoning items back. */
+export type LookupReasoning = (callId: string) => CachedReasoning | undefined;
+export type CachedReasoning = OpaqueReasoning & { reasoning?: string };
 
 export interface ReasoningSources {
-  unseal?: Unseal | undefined;
-  recall?: Recall | undefined;
+  unseal?: UnsealReasoning | undefined;
+  lookupReasoning?: LookupReasoning | undefined;
 }
 
-/** Everything known of the reasoning before one assistant message. */
-export interface EarlierReasoning {
+/** The reasoning before one assistant message. */
+export interface PriorReasoning {
   text: string;
   details: JsonObject[];
   opaque: string | undefined;
 }
 
-/** From our own envelope first, then the raw text, then the summary, and last from memory by the ids of the calls. */
-export function earlierReasoning(
-  items: readonly ReasoningItem[],
+/**
+ * Combines the reasoning items before a message. The text comes from an item's content, else its summary, else its unsealed
+ * details. If no item could be unsealed, the cache is searched by the ids of the calls.
+ */
+export function resolvePriorReasoning(
+  items: readonly ResponseInputReasoning[],
   callIds: readonly string[],
-  { unseal, recall }: ReasoningSources,
-): EarlierReasoning {
-  const found: EarlierReasoning = { text: "", details: [], opaque: undefined };
+  { unseal, lookupReasoning }: ReasoningSources,
+): PriorReasoning {
+  const prior: PriorReasoning = { text: "", details: [], opaque: undefined };
   for (const item of items) {
-    // An envelope that is not ours is dropped in silence: the client has changed its provider (decision 40).
-    const carry = item.encrypted_content ? unseal?.(item.encrypted_content) : undefined;
-    if (carry !== undefined) take(found, carry);
-    const text = joined(item.content) || joined(item.summary) || detailsText(carry?.details ?? []);
-    found.text = [found.text, text].filter(nonEmptyString).join("\n\n");
+    // Encrypted content that was not sealed here is ignored: the client has switched providers (decision 40).
+    const opaqueReasoning = item.encrypted_content ? unseal?.(item.encrypted_content) : undefined;
+    if (opaqueReasoning !== undefined) addOpaqueReasoning(prior, opaqueReasoning);
+    const text =
+      joinTexts(item.content) ||
+      joinTexts(item.summary) ||
+      opaqueReasoning?.text ||
+      joinDetailTexts(opaqueReasoning?.details ?? []);
+    prior.text = [prior.text, text].filter(nonEmptyString).join("\n\n");
   }
-  // Words may have survived where signatures have not: then these are what memory is asked for.
-  if (found.details.length > 0 || found.opaque !== undefined) return found;
+  // The client may have sent only the text. Then the cache is searched for the signatures.
+  if (prior.details.length > 0 || prior.opaque !== undefined) return prior;
   for (const id of callIds) {
-    const remembered = recall?.(id);
-    if (remembered === undefined) continue;
-    take(found, remembered);
-    found.text ||= remembered.reasoning ?? detailsText(remembered.details ?? []);
+    const cached = lookupReasoning?.(id);
+    if (cached === undefined) continue;
+    addOpaqueReasoning(prior, cached);
+    prior.text ||= cached.reasoning ?? joinDetailTexts(cached.details ?? []);
     break; // the calls of one message come from one reply
   }
-  return found;
+  return prior;
 }
 
-/** The fields of an assistant message that carry its reasoning, as the profile wants them. */
-export function reasoningFields(
-  reasoning: EarlierReasoning,
+/** Builds the fields of an assistant message that carry its reasoning, as the profile requires. */
+export function buildReasoningFields(
+  reasoning: PriorReasoning,
   hasCalls: boolean,
-  inTurn: boolean,
-  profile: Profile,
+  isCurrentTurn: boolean,
+  profile: UpstreamProfile,
 ): Partial<ChatAssistantMessage> {
   const { reasoningField: field, reasoningRange: range, reasoningRequired: required } = profile;
-  // Opaque means that this upstream gave it: only Copilot does, and it wants it back.
+  // `reasoning_opaque` comes only from Copilot, which requires the field in later requests, whatever the profile says.
   const opaque = reasoning.opaque === undefined ? {} : { reasoning_opaque: reasoning.opaque };
   if (field === "none" || field === "think-tags") return opaque;
-  const wanted = range === "all" || inTurn;
-  if (field === "reasoning_details" && wanted && reasoning.details.length > 0)
+  const isIncluded = range === "all" || isCurrentTurn;
+  if (field === "reasoning_details" && isIncluded && reasoning.details.length > 0)
     return { reasoning_details: reasoning.details, ...opaque };
   const name = field === "reasoning_details" ? "reasoning" : field;
-  const text = wanted ? reasoning.text : "";
+  const text = isIncluded ? reasoning.text : "";
   return text !== "" || (required && hasCalls) ? { [name]: text, ...opaque } : opaque;
 }
 
-/** The reasoning as models write it that have no field for it, to stand in front of the text. */
-export function thinkTagged({ text }: EarlierReasoning, inTurn: boolean, profile: Profile): string {
+/** Returns the reasoning in `<think>` tags if the profile sends it in the text; otherwise "". */
+export function formatThinkTags(
+  { text }: PriorReasoning,
+  isCurrentTurn: boolean,
+  profile: UpstreamProfile,
+): string {
   const { reasoningField: field, reasoningRange: range } = profile;
-  const wanted = field === "think-tags" && (range === "all" || inTurn);
-  return wanted && text !== "" ? `<think>\n${text}\n</think>` : "";
+  const isIncluded = field === "think-tags" && (range === "all" || isCurrentTurn);
+  return isIncluded && text !== "" ? `<think>\n${text}\n</think>` : "";
 }
 
-function take(found: EarlierReasoning, carry: ReasoningCarry): void {
-  found.details.push(...(carry.details ?? []));
-  found.opaque = carry.opaque ?? found.opaque;
+function addOpaqueReasoning(prior: PriorReasoning, opaqueReasoning: OpaqueReasoning): void {
+  prior.details.push(...(opaqueReasoning.details ?? []));
+  prior.opaque = opaqueReasoning.opaque ?? prior.opaque;
 }
 
-function joined(parts: readonly { text: string }[] | null | undefined): string {
+function joinTexts(parts: readonly { text: string }[] | null | undefined): string {
   return (parts ?? [])
     .map((part) => part.text)
     .filter(nonEmptyString)
     .join("\n\n");
 }
 
-function detailsText(details: readonly JsonObject[]): string {
+function joinDetailTexts(details: readonly JsonObject[]): string {
   const texts = details.map((detail) => detail["text"] ?? detail["summary"]);
   return texts.filter((text) => typeof text === "string").join("");
 }

@@ -1,140 +1,164 @@
 import { WireError } from "../error.ts";
 import type { JsonObject, JsonValue } from "../json.ts";
-import { genericProfile, type Profile } from "../profiles.ts";
+import { genericProfile, type UpstreamProfile } from "../upstream-profile.ts";
 import { Repairs } from "../repairs.ts";
 import type { ChatMessage, ChatRequest } from "../shapes/chat-request.ts";
-import type { ResponsesRequest, TextFormat } from "../shapes/responses-request.ts";
-import type { ToolBridge } from "../tools/bridge.ts";
-import { declaredTools, offerTools } from "../tools/definitions.ts";
-import { responseEcho } from "./echo.ts";
-import { knownEffort } from "../mapping/effort.ts";
-import { inputEntries, type Entry } from "./entries.ts";
-import { chatMessages } from "./messages.ts";
+import type { ResponsesRequest, ResponseTextFormat } from "../shapes/responses-request.ts";
+import type { ToolTranslation } from "../tools/tool-translation.ts";
+import { AllowedTools } from "../tools/allowed-tools.ts";
+import { collectDeclaredTools, offerTools } from "../tools/offer-tools.ts";
+import { dropUnsupportedBreakpoints, toCacheControl } from "../mapping/cache-breakpoints.ts";
+import { toSupportedEffort } from "../mapping/reasoning-effort.ts";
+import { buildRequestEcho } from "../mapping/response-resource.ts";
+import { toHistoryEntries, type HistoryEntry } from "./history-entries.ts";
+import { buildChatMessages } from "./build-messages.ts";
 import type { ReasoningSources } from "./reasoning-replay.ts";
-import { strictOrder } from "../chat-upstream/strict-order.ts";
-import { responseFormat, takenFormats } from "../chat-upstream/response-format.ts";
-import { settleSystem } from "../chat-upstream/system.ts";
-import { chooseTools } from "./tool-choice.ts";
+import { enforceRoleOrder } from "../chat-upstream/role-order.ts";
+import { toChatResponseFormat, getSupportedFormats } from "../chat-upstream/response-format.ts";
+import { mergeSystemMessages } from "../chat-upstream/system-messages.ts";
+import { selectTools } from "./tool-choice.ts";
 
-export interface ChatRequestOptions extends ReasoningSources {
-  profile?: Profile;
-  /** The upstream's name of the model, where it differs from what the client asked for. */
+export interface TranslateResponsesRequestOptions extends ReasoningSources {
+  profile?: UpstreamProfile;
+  /** The upstream's name for the model. Default: the requested name. */
   upstreamModel?: string;
-  /** Whether to ask for a stream; otherwise what the client asked for. */
+  /** Whether to request a stream. Default: as the client requested. */
   stream?: boolean;
   /**
-   * Which parameters are sent: `listed`, those that the profile's `parameters` has; `chosen`, all but the profile's
-   * `droppedParameters`, because a user set each of them for this model. Default `listed`.
+   * Which parameters are sent. `listed`: those in the profile's `parameters`. `user-set`: all except the profile's
+   * `droppedParameters`, because a user set each of them for this model. Default: `listed`.
    */
-  parameters?: "listed" | "chosen";
+  parameters?: "listed" | "user-set";
 }
 
-export interface TranslatedRequest {
+export interface TranslatedResponsesRequest {
   body: ChatRequest;
-  /** For the reply: how each call is told to the client. */
-  tools: ToolBridge;
-  /** For the reply: ids that a new call may not have (decision 20). */
+  /** For the reply: maps each call to the declared tool. */
+  tools: ToolTranslation;
+  /** For the reply: ids that new calls must not use (decision 20). */
   usedCallIds: ReadonlySet<string>;
-  /** For the reply: what the response object repeats of the request. */
+  /** For the reply: withholds calls of other tools. */
+  allowedTools?: AllowedTools;
+  /** For the reply: the request fields that the response object echoes. */
   echo: JsonObject;
-  /** For the reply: how the upstream's replies differ. */
-  profile: Profile;
+  /** For the reply: the quirks of the upstream. */
+  profile: UpstreamProfile;
   repairs: Repairs;
 }
 
-/** What a Chat upstream is asked for a client that speaks Responses. Takes what `decodeResponsesRequest` returned. */
-export function chatRequest(
+/** Translates a request from `decodeResponsesRequest` into a Chat request. Throws `WireError` if that is impossible. */
+export function translateResponsesRequest(
   request: ResponsesRequest,
-  options: ChatRequestOptions = {},
-): TranslatedRequest {
-  refuseServerState(request);
+  options: TranslateResponsesRequestOptions = {},
+): TranslatedResponsesRequest {
+  assertNoServerState(request);
   const { profile = genericProfile } = options;
   const repairs = new Repairs();
-  const offered = offerTools(declaredTools(request), profile, repairs);
-  const entries = inputEntries(request.input ?? [], offered, repairs);
-  const history = chatMessages(entries, { ...options, profile, repairs });
-  const { tools, choice, hint } = chooseTools(request.tool_choice, offered, profile, repairs);
-  const settings = latestSettings(request);
-  const effort = knownEffort(settings.effort, profile, repairs);
-  const saysJson = (): boolean => /json/i.test(JSON.stringify([request.instructions, history]));
-  const taken = takenFormats(profile, tools);
-  const format = responseFormat(settings.format, saysJson, taken, repairs);
+  const offered = offerTools(collectDeclaredTools(request), profile, repairs);
+  const input = dropUnsupportedBreakpoints(request.input, profile, repairs);
+  const entries = toHistoryEntries(input ?? [], offered, repairs);
+  const history = buildChatMessages(entries, { ...options, profile, repairs });
+  const { tools, choice, hint } = selectTools(request.tool_choice, offered, profile, repairs);
+  const settings = resolveSettings(request);
+  const effort = toSupportedEffort(settings.effort, profile, repairs);
+  const mentionsJson = (): boolean => /json/i.test(JSON.stringify([request.instructions, history]));
+  const supported = getSupportedFormats(profile, tools);
+  const format = toChatResponseFormat(settings.format, mentionsJson, supported, repairs);
   const hints = [hint, format.hint];
-  const settled = settleSystem(request.instructions ?? "", history, hints, profile, repairs);
-  const messages = strictOrder(settled, tools.length > 0, profile, repairs);
-  if (messages.length === 0) refuseEmpty(repairs);
+  const withSystem = mergeSystemMessages(
+    request.instructions ?? "",
+    history,
+    hints,
+    profile,
+    repairs,
+  );
+  const ordered = enforceRoleOrder(withSystem, tools.length > 0, profile, repairs);
+  const messages = toCacheControl(ordered, profile, repairs);
+  if (messages.length === 0) throwEmptyInput(repairs);
 
   const stream = profile.alwaysStream || (options.stream ?? request.stream ?? false);
   const body: ChatRequest = {
-    ...passedOn(request, repairs),
-    model: modelOf(request, options),
+    ...pickPassthroughParameters(request, repairs),
+    model: resolveModel(request, options),
     messages,
     ...(tools.length > 0 ? { tools } : {}),
     ...(choice === undefined ? {} : { tool_choice: choice }),
     ...(tools.length > 0 && request.parallel_tool_calls === false
       ? { parallel_tool_calls: false }
       : {}),
-    ...(format.asked === undefined ? {} : { response_format: format.asked }),
-    ...reasoningParameters(request.reasoning, effort, options),
+    ...(format.format === undefined ? {} : { response_format: format.format }),
+    ...buildReasoningParameters(request.reasoning, effort, options),
     ...(typeof request.max_output_tokens === "number"
       ? { [profile.maxTokensParameter]: request.max_output_tokens }
       : {}),
-    ...logprobs(request),
+    ...buildLogprobsParameters(request),
     ...(request.text?.verbosity ? { verbosity: request.text.verbosity } : {}),
     ...(stream ? { stream } : {}),
     ...(stream && profile.streamUsage ? { stream_options: { include_usage: true } } : {}),
   };
+  const allowedTools = AllowedTools.find(request.tool_choice);
   return {
-    body: { ...allowed(body, profile, options, repairs), ...profile.extraBody },
-    tools: offered.bridge,
-    usedCallIds: usedCallIds(entries, messages),
-    echo: responseEcho(request),
+    body: { ...filterParameters(body, profile, options, repairs), ...profile.extraBody },
+    tools: offered.translation,
+    ...(allowedTools === undefined ? {} : { allowedTools }),
+    usedCallIds: collectCallIds(entries, messages),
+    echo: buildRequestEcho(request),
     profile,
     repairs,
   };
 }
 
-function refuseEmpty(repairs: Repairs): never {
+function throwEmptyInput(repairs: Repairs): never {
   const skipped = repairs.list.flatMap(({ code, detail }) =>
     code === "item_skipped" ? [detail] : [],
   );
   const message =
     skipped.length === 0
-      ? "input: expected something to answer, got nothing"
-      : `input: nothing in it can be sent to a Chat upstream (${skipped.join("; ")})`;
+      ? "input must not be empty"
+      : `input has no items that can be sent to a Chat upstream (${skipped.join("; ")})`;
   throw new WireError("invalid_request", message, { param: "input" });
 }
 
-/** What lies on a server has to be put into `input` by whoever keeps it; without it the model would answer out of context. */
-function refuseServerState(request: ResponsesRequest): void {
-  for (const [field, advice] of Object.entries(serverState))
+/**
+ * Throws if the request refers to stored data. The caller must add that data to `input` first; otherwise the model would
+ * answer out of context.
+ */
+export function assertNoServerState(request: ResponsesRequest, wire = "Chat"): void {
+  for (const [field, advice] of Object.entries(serverStateAdvice))
     if (request[field] !== undefined && request[field] !== null)
-      throw new WireError("unsupported", `${field}: a Chat upstream keeps no state; ${advice}`, {
-        param: field,
-      });
+      throw new WireError(
+        "unsupported",
+        `${field} is not supported for a ${wire} upstream; ${advice}`,
+        {
+          param: field,
+        },
+      );
 }
 
-const serverState = {
-  previous_response_id: 'send the whole history in "input"',
-  conversation: 'send the whole history in "input"',
+const serverStateAdvice = {
+  previous_response_id: 'send the complete history in "input"',
+  conversation: 'send the complete history in "input"',
   prompt: 'send its text in "instructions"',
 };
 
-function modelOf(request: ResponsesRequest, { upstreamModel }: ChatRequestOptions): string {
+function resolveModel(
+  request: ResponsesRequest,
+  { upstreamModel }: TranslateResponsesRequestOptions,
+): string {
   const model = upstreamModel ?? request.model;
   if (model) return model;
-  throw new WireError("invalid_request", "model: expected the name of a model, got nothing", {
+  throw new WireError("invalid_request", "model is required", {
     param: "model",
   });
 }
 
-/** Settings of the request, else the last that a `configuration_update` in its input set. */
-function latestSettings(request: ResponsesRequest): {
+/** Returns the settings of the request; missing ones come from the last `configuration_update` in its input. */
+export function resolveSettings(request: ResponsesRequest): {
   effort: string | undefined;
-  format: TextFormat | undefined;
+  format: ResponseTextFormat | undefined;
 } {
   let effort: string | undefined;
-  let format: TextFormat | undefined;
+  let format: ResponseTextFormat | undefined;
   for (const item of Array.isArray(request.input) ? request.input : []) {
     if (item.type !== "configuration_update") continue;
     effort = item.reasoning?.effort ?? effort;
@@ -144,44 +168,49 @@ function latestSettings(request: ResponsesRequest): {
 }
 
 /**
- * The effort, and what else a user chose: OpenRouter has `max_tokens`, `exclude` and `enabled` in `reasoning`, and refuses
- * `reasoning_effort` beside it.
+ * Builds the parameters for effort and other reasoning options. OpenRouter has `max_tokens`, `exclude` and `enabled` in
+ * `reasoning`, and rejects `reasoning_effort` in the same request.
  */
-function reasoningParameters(
-  asked: ResponsesRequest["reasoning"],
+function buildReasoningParameters(
+  requested: ResponsesRequest["reasoning"],
   effort: string | undefined,
-  { parameters }: ChatRequestOptions,
+  { parameters }: TranslateResponsesRequestOptions,
 ): JsonObject {
   const {
     effort: _effort,
     summary: _summary,
-    generate_summary: _older,
+    generate_summary: _deprecatedSummary,
     ...others
-  } = (asked ?? {}) as JsonObject;
-  if (parameters !== "chosen" || Object.keys(others).length === 0)
+  } = (requested ?? {}) as JsonObject;
+  if (parameters !== "user-set" || Object.keys(others).length === 0)
     return effort ? { reasoning_effort: effort } : {};
   return { reasoning: { ...(effort ? { effort } : {}), ...others } };
 }
 
-function logprobs(request: ResponsesRequest): Partial<ChatRequest> {
+function buildLogprobsParameters(request: ResponsesRequest): Partial<ChatRequest> {
   if (request.top_logprobs) return { logprobs: true, top_logprobs: request.top_logprobs };
   return request.include?.includes("message.output_text.logprobs") ? { logprobs: true } : {};
 }
 
-/** Fields of the same name and meaning on both wires, and those that we do not know. */
-function passedOn(request: ResponsesRequest, repairs: Repairs): JsonObject {
-  const passed: JsonObject = {};
+/** Picks the fields that are equal on both wires, and unknown fields. */
+function pickPassthroughParameters(request: ResponsesRequest, repairs: Repairs): JsonObject {
+  const picked: JsonObject = {};
   for (const [name, value] of Object.entries(request)) {
-    if (value === null || value === undefined || translated.has(name) || name === "__proto__")
+    if (
+      value === null ||
+      value === undefined ||
+      translatedParameters.has(name) ||
+      name === "__proto__"
+    )
       continue;
-    if (!Object.hasOwn(responsesOnly, name)) passed[name] = value;
-    else if (value !== responsesOnly[name]) repairs.add("parameter_dropped", name);
+    if (!Object.hasOwn(responsesOnlyDefaults, name)) picked[name] = value;
+    else if (value !== responsesOnlyDefaults[name]) repairs.add("parameter_dropped", name);
   }
-  return passed;
+  return picked;
 }
 
-/** Handled above, or a matter between the client and whoever answers it. */
-const translated = new Set([
+/** Parameters that are translated separately or concern only the client and this server. */
+const translatedParameters = new Set([
   "model",
   "input",
   "instructions",
@@ -200,44 +229,48 @@ const translated = new Set([
   "client_metadata",
 ]);
 
-/** Parameters that Chat has no word for, with the value that asks for nothing. */
-const responsesOnly: Record<string, JsonValue | undefined> = {
+/** Parameters without a Chat equivalent, with their default values. */
+const responsesOnlyDefaults: Record<string, JsonValue | undefined> = {
   truncation: "disabled",
   background: false,
   max_tool_calls: undefined,
   context_management: undefined,
 };
 
-/** Set by gateways in every request, and never by a user. */
+/** Parameters that are set by gateways, never by a user. */
 const gatewayParameters = new Set(["store", "prompt_cache_key"]);
 
-function allowed(
+function filterParameters(
   body: ChatRequest,
-  { parameters, droppedParameters }: Profile,
-  { parameters: sent = "listed" }: ChatRequestOptions,
+  { parameters, droppedParameters }: UpstreamProfile,
+  { parameters: parameterPolicy = "listed" }: TranslateResponsesRequestOptions,
   repairs: Repairs,
 ): ChatRequest {
-  const kept: ChatRequest = { model: body.model, messages: body.messages };
+  const filtered: ChatRequest = { model: body.model, messages: body.messages };
   for (const [name, value] of Object.entries(body)) {
-    const known =
+    const isAllowed =
       parameters === "all" ||
       parameters.includes(name) ||
-      (sent === "chosen" && !gatewayParameters.has(name));
-    if (known && !droppedParameters.includes(name)) kept[name] = value;
-    else if (!asksForNothing(name, value)) repairs.add("parameter_dropped", name);
+      (parameterPolicy === "user-set" && !gatewayParameters.has(name));
+    if (isAllowed && !droppedParameters.includes(name)) filtered[name] = value;
+    else if (!canDropSilently(name, value)) repairs.add("parameter_dropped", name);
   }
-  return kept;
+  return filtered;
 }
 
-/** Values that mean what happens anyway, and fields that the gateway itself answers for. */
-function asksForNothing(name: string, value: JsonValue | undefined): boolean {
+/** True for default values and for fields that the gateway handles itself: dropping them is not a repair. */
+function canDropSilently(name: string, value: JsonValue | undefined): boolean {
   if (name === "store" || name === "metadata") return true;
   return (name === "service_tier" && value === "auto") || name === "stream_options";
 }
 
-function usedCallIds(entries: readonly Entry[], messages: readonly ChatMessage[]): Set<string> {
+function collectCallIds(
+  entries: readonly HistoryEntry[],
+  messages: readonly ChatMessage[],
+): Set<string> {
   const used = new Set<string>();
-  for (const entry of entries) if (entry.is === "call" || entry.is === "result") used.add(entry.id);
+  for (const entry of entries)
+    if (entry.type === "call" || entry.type === "result") used.add(entry.id);
   for (const message of messages)
     if (message.role === "assistant")
       for (const call of message.tool_calls ?? []) used.add(call.id);

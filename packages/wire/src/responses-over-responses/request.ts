@@ -1,43 +1,42 @@
-import { mendHistory } from "../history.ts";
+import { repairHistory } from "../repair-history.ts";
 import { nonEmptyString } from "../json.ts";
 import { Repairs } from "../repairs.ts";
-import { withKnownParameters, type ResponsesFlags } from "../responses-upstream/request-flags.ts";
-import type { InputItem, ResponsesRequest } from "../shapes/responses-request.ts";
+import { applyResponsesFlags, type ResponsesFlags } from "../responses-upstream/responses-flags.ts";
+import type { ResponseInputItem, ResponsesRequest } from "../shapes/responses-request.ts";
 
-export interface MendedResponsesRequestOptions extends ResponsesFlags {
-  /** The upstream's name of the model, where it differs from what the client asked for. */
+export interface RepairResponsesRequestOptions extends ResponsesFlags {
+  /** The upstream's name for the model. Default: the requested name. */
   upstreamModel?: string;
-  /** Whether to ask for a stream; otherwise what the client asked for. */
+  /** Whether to request a stream. Default: as the client requested. */
   stream?: boolean;
-  /** Whether `encrypted_content` was sealed by `Seal`, for a Chat upstream: no other one can open it. */
-  isOwnEnvelope?: (encrypted: string) => boolean;
+  /** True if `encrypted_content` was sealed here, for a Chat upstream: no other server can unseal it. */
+  isOwnSeal?: (encrypted: string) => boolean;
   /**
-   * Ids for items whose reasoning is not sent (decision 18): `newId("msg", "msg_7f3a")`, the same for the same old one.
-   * Without it they have none.
+   * Returns ids for items whose reasoning is not sent (decision 18), for example `newId("msg", "msg_7f3a")`. It must
+   * return the same id for the same `oldId`. If undefined, such items are sent without an id.
    */
-  newId?: (prefix: string, old: string) => string;
+  newId?: (prefix: string, oldId: string) => string;
 }
 
-export interface MendedResponsesRequest {
+export interface RepairedResponsesRequest {
   body: ResponsesRequest;
   repairs: Repairs;
 }
 
 /**
- * A Responses client's request for a Responses upstream: left alone, and the same object, unless its reasoning cannot be
- * opened or found there, or the upstream has refused something (decision 18). Takes what `decodeResponsesRequest`
- * returned.
+ * Adapts a request from `decodeResponsesRequest` to a Responses upstream. The body is the same object unless an option
+ * changes it, or it has reasoning that the upstream cannot unseal or find (decision 18).
  */
-export function mendedResponsesRequest(
+export function repairResponsesRequest(
   request: ResponsesRequest,
-  options: MendedResponsesRequestOptions = {},
-): MendedResponsesRequest {
+  options: RepairResponsesRequestOptions = {},
+): RepairedResponsesRequest {
   const repairs = new Repairs();
   const { upstreamModel = request.model, stream = request.stream } = options;
-  const input = mendedInput(request, options, repairs);
-  const same =
+  const input = repairInput(request, options, repairs);
+  const isUnchanged =
     upstreamModel === request.model && stream === request.stream && input === request.input;
-  const body: ResponsesRequest = same
+  const body: ResponsesRequest = isUnchanged
     ? request
     : {
         ...request,
@@ -45,30 +44,31 @@ export function mendedResponsesRequest(
         ...(stream === undefined ? {} : { stream }),
         ...(input === undefined ? {} : { input }),
       };
-  return { body: withKnownParameters(body, options, repairs), repairs };
+  return { body: applyResponsesFlags(body, options, repairs), repairs };
 }
 
-function mendedInput(
+function repairInput(
   { input, store }: ResponsesRequest,
-  options: MendedResponsesRequestOptions,
+  options: RepairResponsesRequestOptions,
   repairs: Repairs,
 ): ResponsesRequest["input"] {
-  const { refusedHistory: refused = false, dropSealed = false, isOwnEnvelope, newId } = options;
+  const { rejectsHistory: wasRejected = false, dropSealed = false, isOwnSeal, newId } = options;
   if (!Array.isArray(input)) return input;
-  const isLost = (item: InputItem) => {
+  const isUnusableReasoning = (item: ResponseInputItem) => {
     if (item.type !== "reasoning") return false;
     const sealed = nonEmptyString(item.encrypted_content);
-    return sealed === undefined || isOwnEnvelope?.(sealed) === true;
+    return sealed === undefined || isOwnSeal?.(sealed) === true;
   };
-  if (!refused && !dropSealed && !input.some(isLost)) return input;
-  const mended = mendHistory(input, {
-    stored: store !== false, // what OpenAI does unless it is told not to
-    refused,
+  if (!wasRejected && !dropSealed && !input.some(isUnusableReasoning)) return input;
+  const repaired = repairHistory(input, {
+    stored: store !== false, // OpenAI's default
+    wasRejected,
     dropSealed,
-    ...(isOwnEnvelope === undefined ? {} : { isForeignSeal: isOwnEnvelope }),
+    ...(isOwnSeal === undefined ? {} : { isForeignSeal: isOwnSeal }),
     ...(newId === undefined ? {} : { newId }),
     repairs,
   });
-  const same = mended.length === input.length && mended.every((item, at) => item === input[at]);
-  return same ? input : mended;
+  const isUnchanged =
+    repaired.length === input.length && repaired.every((item, index) => item === input[index]);
+  return isUnchanged ? input : repaired;
 }

@@ -1,62 +1,88 @@
-import { failureOfEnd } from "../chat-upstream/ending.ts";
+import { failureFromStreamEnd } from "../stream-end-failure.ts";
 import { WireError } from "../error.ts";
 import { isDeepEqual, isObject, nonEmptyString, type JsonObject } from "../json.ts";
-import type { ClientTranslator, StreamEnd } from "../machine.ts";
-import { finishWithCalls } from "../mapping/finish.ts";
-import { reportsError, upstreamFailure, type UpstreamFailure } from "../mapping/upstream-error.ts";
-import { isToldUsage, isWholeUsage, responseUsage } from "../mapping/usage.ts";
-import { UsageEstimate } from "../chat-upstream/usage-estimate.ts";
+import type { ClientTranslator, StreamEndReason } from "../stream-machine.ts";
+import { resolveFinish } from "../mapping/resolve-finish.ts";
+import { completeResponse } from "../mapping/response-resource.ts";
+import {
+  isErrorValue,
+  parseUpstreamFailure,
+  type UpstreamFailure,
+} from "../mapping/upstream-error.ts";
+import { isReportedUsage, isCompleteUsage, toResponseUsage } from "../mapping/usage.ts";
+import { UsageEstimator } from "../reply/usage-estimator.ts";
 import { Repairs } from "../repairs.ts";
 import { ReplyBudget } from "../reply-budget.ts";
-import type { ResponsesInput } from "../responses-upstream/body.ts";
-import { matchTerminal } from "../responses-upstream/terminal-match.ts";
+import type { UpstreamResponseEvent } from "../responses-upstream/body.ts";
+import { matchTerminalItems } from "../responses-upstream/match-terminal-items.ts";
 import {
-  errorOfEvent,
-  listOf,
-  objectOf,
-  terminalEvent,
-  type TerminalType,
-} from "../responses-upstream/terminal.ts";
+  getEventError,
+  asArray,
+  asObject,
+  normalizeTerminalEvent,
+  type TerminalEventType,
+} from "../responses-upstream/terminal-event.ts";
 import type { ResponseUsage } from "../shapes/responses-reply.ts";
-import { cutItem, isRunByClient, markedCall, storedDeltas } from "./cut-item.ts";
-import { PassingItems, type PassingItem } from "./items.ts";
+import { createNotAllowedFailure, type AllowedTools } from "../tools/allowed-tools.ts";
+import {
+  buildTruncatedItem,
+  isClientCall,
+  markInvalidCall,
+  storedDeltaTypes,
+} from "./truncated-item.ts";
+import { PassthroughItems, type PassthroughItem } from "./passthrough-items.ts";
 
 export interface ResponsesOverResponsesOptions {
-  /** For an upstream that breaks off before it has said an id, and for `begin`. */
+  /** Id of the response, for `begin` and for an upstream that fails before it sends one. */
   responseId: string;
-  /** Seconds since 1970, likewise. */
+  /** Creation time in seconds since 1970, for the same cases. */
   createdAt: number;
-  /** The name of the model that the client asked for: its name where the upstream gives none. */
+  /** Model name of the request, used if the upstream sends none. */
   requestedModel?: string;
   /**
-   * What becomes of a call that was cut, or that the upstream itself calls incomplete: an item that ends `incomplete`, or
-   * no `output_item.done` at all, for clients that run every call they see done and never look at its status.
+   * Returns the request fields that the response object echoes where the upstream omits them (`buildRequestEcho`). Default: those of an empty request.
    */
-  cutCalls?: "incomplete" | "withheld";
-  /** The tokens of the request, for an upstream that does not tell what the reply cost (`estimateRequestTokens`). */
+  getEcho?: () => JsonObject;
+  /** Returns the current time in seconds since 1970, for a missing `completed_at`. Default: `createdAt`. */
+  getTime?: () => number;
+  /**
+   * How calls are sent that were truncated or that the upstream marks as incomplete. `incomplete` (default): as items with
+   * that status. `withheld`: without `output_item.done`, for clients that run every finished item and ignore its status.
+   */
+  truncatedCalls?: "incomplete" | "withheld";
+  /** Withholds calls of other tools. Default: all calls are sent. */
+  allowedTools?: AllowedTools | undefined;
+  /** Estimates the input tokens, for upstreams that report no usage (`estimateRequestTokens`). */
   estimateInputTokens?: () => number;
-  /** Limits of the reply. Default: those of `replyLimits`. */
+  /** Enforces limits on the reply. Default: a new budget with `defaultReplyLimits`. */
   budget?: ReplyBudget;
   repairs?: Repairs;
 }
 
 /**
- * A Responses client on a Responses upstream: the same events, repaired. Event types and fields that we do not know
- * pass; events are numbered densely, the first is `response.created`, every item is added and done under an index of its
- * own, there is one terminal event, the last, and its output is what was streamed. What is no event of this wire is
- * dropped.
+ * Serves a Responses client from a Responses upstream: the same events, repaired. Unknown event types and fields pass
+ * through. Events are numbered without gaps, the first is `response.created`, every item has an `added` and a `done` event
+ * with a unique index, and only the last event is terminal; its output equals the streamed items. Anything that is not an
+ * event of the Responses API is dropped.
  */
-export class ResponsesOverResponses implements ClientTranslator<ResponsesInput, ResponsesInput> {
+export class ResponsesOverResponses implements ClientTranslator<
+  UpstreamResponseEvent,
+  UpstreamResponseEvent
+> {
   readonly repairs: Repairs;
   readonly #options: ResponsesOverResponsesOptions;
-  /** `begun`: the client has heard of the response, the upstream has said nothing yet. */
+  /** `begun`: `response.created` was sent, but the upstream has not sent any event. */
   #state: "new" | "begun" | "streaming" | "ended" = "new";
-  #sequence = 0;
+  #nextSequenceNumber = 0;
   #response: JsonObject;
+  /** True once the fields that the upstream omits have been recorded as a repair. */
+  #hasRecordedFields = false;
   #failure: UpstreamFailure | undefined;
-  readonly #items = new PassingItems();
-  /** The upstream itself called a call incomplete. */
-  #hasHalfCall = false;
+  readonly #items = new PassthroughItems();
+  /** The name of the first call that is not allowed. */
+  #notAllowedName: string | undefined;
+  /** True if the upstream marked a call as incomplete. */
+  #hasIncompleteCall = false;
   readonly #budget: ReplyBudget;
   /** The type of the last delta. */
   #deltaType = "";
@@ -84,7 +110,7 @@ export class ResponsesOverResponses implements ClientTranslator<ResponsesInput, 
 
   get usage(): ResponseUsage | null {
     const { usage } = this.#response;
-    return isObject(usage) ? responseUsage(usage) : null;
+    return isObject(usage) ? toResponseUsage(usage) : null;
   }
 
   get ended(): boolean {
@@ -95,69 +121,92 @@ export class ResponsesOverResponses implements ClientTranslator<ResponsesInput, 
     return this.#failure;
   }
 
-  /** After an `error` event only `response.failed` is to come. */
+  /** True after an `error` event: only `response.failed` may follow. */
   get awaitsEnd(): boolean {
     return this.#state !== "ended" && this.#failure !== undefined;
   }
 
-  begin(out: ResponsesInput[]): void {
+  begin(out: UpstreamResponseEvent[]): void {
     if (this.#state !== "new") return;
     this.#state = "begun";
-    out.push(this.#saysInProgress("response.created"));
-    out.push(this.#saysInProgress("response.in_progress"));
+    out.push(this.#buildProgressEvent("response.created"));
+    out.push(this.#buildProgressEvent("response.in_progress"));
   }
 
-  keepAlive(out: ResponsesInput[]): void {
+  keepAlive(out: UpstreamResponseEvent[]): void {
     if (this.#state === "new") this.begin(out);
-    else if (this.#state !== "ended") out.push(this.#saysInProgress("response.in_progress"));
+    else if (this.#state !== "ended") out.push(this.#buildProgressEvent("response.in_progress"));
   }
 
-  push(given: ResponsesInput, out: ResponsesInput[]): void {
-    if (this.#state === "streaming" && this.#isPlainDelta(given))
-      return this.#passDelta(given, out);
-    const event = withoutEmptyErrors(this.#withModel(given));
+  push(receivedEvent: UpstreamResponseEvent, out: UpstreamResponseEvent[]): void {
+    if (this.#state === "streaming" && this.#isPlainDelta(receivedEvent))
+      return this.#forwardDelta(receivedEvent, out);
+    const event = this.#withCompleteResponse(withoutEmptyErrors(receivedEvent));
     const type = nonEmptyString(event.type) ?? "";
     if (this.#state === "ended") return this.repairs.add("data_after_end", type);
-    const repeated = type === "response.created" && this.#state === "streaming";
-    if (type === "error") this.#failure ??= upstreamFailure(errorOfEvent(event));
-    else if (!type.startsWith("response.") || repeated)
+    const isRepeated = type === "response.created" && this.#state === "streaming";
+    if (type === "error") this.#failure ??= parseUpstreamFailure(getEventError(event));
+    else if (!type.startsWith("response.") || isRepeated)
       return this.repairs.add("event_dropped", type);
-    if (isObject(event["response"])) this.#learn(event["response"]);
-    if (this.#state !== "streaming" && this.#isSaidByStart(type, out)) return;
-    const terminal = type.startsWith("response.") ? terminalEvent(event) : undefined;
-    if (terminal !== undefined) return this.#end(terminal, out);
-    if (type === "response.output_item.added") return this.#added(event, out);
-    if (type === "response.output_item.done") return this.#done(event, out);
-    if (storedDeltas.has(type)) return this.#passDelta(event, out);
-    const isSilent = type.endsWith(".delta") && nonEmptyString(event["delta"]) === undefined;
-    if (!isSilent && !openings.has(type) && type !== "error") this.#budget.addText(0);
-    this.#pass(this.#items.of(event), event, out);
+    if (isObject(event["response"])) this.#mergeResponse(event["response"]);
+    if (this.#state !== "streaming" && this.#handleOpening(type, out)) return;
+    const terminal = type.startsWith("response.") ? normalizeTerminalEvent(event) : undefined;
+    if (terminal !== undefined) return this.#finish(terminal, out);
+    if (type === "response.output_item.added") return this.#handleItemAdded(event, out);
+    if (type === "response.output_item.done") return this.#handleItemDone(event, out);
+    if (storedDeltaTypes.has(type)) return this.#forwardDelta(event, out);
+    const isEmptyDelta = type.endsWith(".delta") && nonEmptyString(event["delta"]) === undefined;
+    // Other events with content only count as progress.
+    if (!isEmptyDelta && !openingEventTypes.has(type) && type !== "error") this.#budget.addText(0);
+    this.#forward(this.#items.findByDelta(event), event, out);
   }
 
-  end(how: StreamEnd, out: ResponsesInput[]): void {
-    this.fail(failureOfEnd(how), out);
+  end(reason: StreamEndReason, out: UpstreamResponseEvent[]): void {
+    this.fail(failureFromStreamEnd(reason), out);
   }
 
-  /** An error that the upstream has reported says more than `failure`. */
-  fail(failure: UpstreamFailure, out: ResponsesInput[]): void {
+  /** Fails the response. An error that the upstream reported takes precedence over `failure`. */
+  fail(failure: UpstreamFailure, out: UpstreamResponseEvent[]): void {
     if (this.#state === "ended") return;
     const { code, message } = this.#failure ?? failure;
-    this.#isSaidByStart("", out);
-    const response = { ...this.#response, status: "failed", error: { code, message } };
-    this.#end({ type: "response.failed", response }, out);
+    this.#handleOpening("", out);
+    const failed = { ...this.#response, status: "failed", error: { code, message } };
+    const response = this.#completeResponse(failed, "response.failed", []);
+    this.#finish({ type: "response.failed", response }, out);
   }
 
-  /** The event with the requested model where its response names none. */
-  #withModel(event: ResponsesInput): ResponsesInput {
-    const { response } = event;
-    const { requestedModel: model } = this.#options;
-    if (model === undefined || !isObject(response)) return event;
-    if (nonEmptyString(response["model"]) !== undefined) return event;
-    return { ...event, response: { ...response, model: this.#response["model"] ?? model } };
+  /** Adds the model and the required fields that the response of the event lacks. */
+  #withCompleteResponse(event: UpstreamResponseEvent): UpstreamResponseEvent {
+    if (!isObject(event["response"])) return event;
+    const added: string[] = [];
+    const response = this.#completeResponse(event["response"], event.type, added);
+    if (added.length > 0 && !this.#hasRecordedFields) {
+      this.#hasRecordedFields = true;
+      this.repairs.add("response_completed", added.join(", "));
+    }
+    return response === event["response"] ? event : { ...event, response };
   }
 
-  /** True for what nearly every event is: a delta with nothing to mend, of the same type as the last one. */
-  #isPlainDelta(event: ResponsesInput): boolean {
+  #completeResponse(response: JsonObject, type: string, added: string[]): JsonObject {
+    const { getEcho, getTime, createdAt } = this.#options;
+    const completed = completeResponse(
+      response,
+      () => ({
+        ...getEcho?.(),
+        ...this.#response,
+        ...(type === "response.completed" ? { completed_at: getTime?.() ?? createdAt } : {}),
+      }),
+      added,
+    );
+    if (!openingEventTypes.has(type) || (completed["status"] && completed["output"]))
+      return completed;
+    added.push("status, output");
+    const status = type === "response.queued" ? "queued" : "in_progress";
+    return { ...completed, status: completed["status"] ?? status, output: [] };
+  }
+
+  /** True for the most frequent event: a delta of the same type as the last one, without fields that need a repair. */
+  #isPlainDelta(event: UpstreamResponseEvent): boolean {
     return (
       event.type === this.#deltaType &&
       event["error"] === undefined &&
@@ -165,261 +214,345 @@ export class ResponsesOverResponses implements ClientTranslator<ResponsesInput, 
     );
   }
 
-  /** The deltas of an item are stored in case its end does not come. */
-  #passDelta(event: ResponsesInput, out: ResponsesInput[]): void {
-    const passing = this.#items.of(event);
+  /** Stores the deltas of an item in case its `done` event never arrives. */
+  #forwardDelta(event: UpstreamResponseEvent, out: UpstreamResponseEvent[]): void {
+    const passthroughItem = this.#items.findByDelta(event);
     const { delta } = event;
     if (typeof delta === "string" && delta !== "") {
-      // One string for all events of a type: its hash is computed once.
+      // One string object for all events of a type, so that its hash is computed once.
       if (event.type !== this.#deltaType) this.#deltaType = event.type;
       this.#budget.addText(delta.length);
-      passing?.said.set(this.#deltaType, (passing.said.get(this.#deltaType) ?? "") + delta);
+      passthroughItem?.deltaTexts.set(
+        this.#deltaType,
+        (passthroughItem.deltaTexts.get(this.#deltaType) ?? "") + delta,
+      );
     }
-    this.#pass(passing, event, out);
+    this.#forward(passthroughItem, event, out);
   }
 
-  #pass(passing: PassingItem | undefined, event: ResponsesInput, out: ResponsesInput[]): void {
-    const moved = passing !== undefined && this.#items.areMoved;
-    out.push(this.#numbered(moved ? withFields(event, { output_index: passing.index }) : event));
+  #forward(
+    passthroughItem: PassthroughItem | undefined,
+    event: UpstreamResponseEvent,
+    out: UpstreamResponseEvent[],
+  ): void {
+    if (passthroughItem?.state === "withheld") return;
+    const isMoved = passthroughItem !== undefined && this.#items.hasMovedItems;
+    out.push(
+      this.#withSequenceNumber(
+        isMoved ? withFields(event, { output_index: passthroughItem.index }) : event,
+      ),
+    );
   }
 
-  /** What an item says that its deltas did not. */
-  #countItem(passing: PassingItem, item: JsonObject): void {
+  /** Counts the text of an item that its deltas did not contain. */
+  #countItem(passthroughItem: PassthroughItem, item: JsonObject): void {
     let length = 0;
-    for (const text of passing.said.values()) length += text.length;
-    if (item !== passing.item) this.#budget.addValue(item);
-    this.#budget.addText(Math.max(0, textLength(item) - length));
+    for (const text of passthroughItem.deltaTexts.values()) length += text.length;
+    if (item !== passthroughItem.item) this.#budget.addValue(item);
+    this.#budget.addText(Math.max(0, countTextLength(item) - length));
   }
 
-  #learn(response: JsonObject): void {
+  #mergeResponse(response: JsonObject): void {
     Object.assign(this.#response, response);
-    if (Object.keys(this.#response).length > mostFields)
+    if (Object.keys(this.#response).length > maxResponseFields)
       throw new WireError(
         "reply_too_large",
-        `the upstream's response object has more than ${mostFields} fields, which is the limit`,
+        `the upstream's response object exceeds the limit of ${maxResponseFields} fields`,
       );
   }
 
-  /** Makes sure that the response has begun; true for an event that says no more than that, if `begin` has said it. */
-  #isSaidByStart(type: string, out: ResponsesInput[]): boolean {
-    const opens = openings.has(type);
-    if (this.#state === "begun" && opens) return true;
-    const begun = this.#state !== "new";
+  /** Ensures that the response has begun. True for an opening event that repeats what `begin` sent. */
+  #handleOpening(type: string, out: UpstreamResponseEvent[]): boolean {
+    const isOpening = openingEventTypes.has(type);
+    if (this.#state === "begun" && isOpening) return true;
+    const hasBegun = this.#state !== "new";
     this.#state = "streaming";
-    if (begun || type === "response.created") return false;
+    if (hasBegun || type === "response.created") return false;
     this.repairs.add("event_completed", "response.created");
-    out.push(this.#saysInProgress("response.created"));
-    if (!opens) out.push(this.#saysInProgress("response.in_progress"));
+    out.push(this.#buildProgressEvent("response.created"));
+    if (!isOpening) out.push(this.#buildProgressEvent("response.in_progress"));
     return false;
   }
 
-  #saysInProgress(type: "response.created" | "response.in_progress"): ResponsesInput {
-    const response = { ...this.#response, status: "in_progress", output: [], usage: null };
-    return this.#numbered({ type, response });
+  #buildProgressEvent(type: "response.created" | "response.in_progress"): UpstreamResponseEvent {
+    const progress = { ...this.#response, status: "in_progress", output: [], usage: null };
+    const response = this.#completeResponse(progress, type, []);
+    return this.#withSequenceNumber({ type, response });
   }
 
-  #added(event: ResponsesInput, out: ResponsesInput[]): void {
-    if (this.#items.told(event) !== undefined)
+  #handleItemAdded(event: UpstreamResponseEvent, out: UpstreamResponseEvent[]): void {
+    if (this.#items.findByItemEvent(event) !== undefined)
       return this.repairs.add("event_dropped", `${event.type} again`);
-    const { index } = this.#open(event, objectOf(event["item"]));
-    out.push(this.#numbered(withFields(event, { output_index: index })));
+    const passthroughItem = this.#openItem(event, withoutNullSeal(asObject(event["item"])));
+    const { index, item } = passthroughItem;
+    if (!this.#isAllowed(item)) return this.#withhold(passthroughItem);
+    out.push(this.#withSequenceNumber(withFields(event, { output_index: index, item })));
   }
 
-  #done(event: ResponsesInput, out: ResponsesInput[]): void {
-    const item = withTextArguments(objectOf(event["item"]));
-    let passing = this.#items.told(event);
-    if (passing !== undefined && passing.state !== "open")
+  #handleItemDone(event: UpstreamResponseEvent, out: UpstreamResponseEvent[]): void {
+    const item = withStringArguments(withoutNullSeal(asObject(event["item"])));
+    let passthroughItem = this.#items.findByItemEvent(event);
+    if (passthroughItem?.state === "withheld") return;
+    if (passthroughItem !== undefined && passthroughItem.state !== "open")
       return this.repairs.add("event_dropped", `${event.type} again`);
-    const withheld = this.#isWithheld(item, false);
-    if (passing === undefined && withheld) passing = this.#open(event, item);
-    passing ??= this.#announce(event, item, out);
-    this.#items.learn(passing, nonEmptyString(item["id"]));
-    this.#countItem(passing, item);
-    this.#hasHalfCall ||= isHalfCall(item);
-    passing.item = this.#marked(item);
-    if (withheld) return this.#withhold(passing);
-    passing.state = "done";
-    const { index, item: marked } = passing;
-    out.push(this.#numbered(withFields(event, { output_index: index, item: marked })));
+    const isWithheld = this.#isWithheld(item, false);
+    if (passthroughItem === undefined && isWithheld) passthroughItem = this.#openItem(event, item);
+    passthroughItem ??= this.#emitItemAdded(event, item, out);
+    this.#items.addId(passthroughItem, nonEmptyString(item["id"]));
+    this.#countItem(passthroughItem, item);
+    this.#hasIncompleteCall ||= isIncompleteCall(item);
+    passthroughItem.item = this.#markCall(item);
+    if (isWithheld) return this.#withhold(passthroughItem);
+    passthroughItem.state = "done";
+    const { index, item: markedItem } = passthroughItem;
+    out.push(
+      this.#withSequenceNumber(withFields(event, { output_index: index, item: markedItem })),
+    );
   }
 
-  #announce(event: JsonObject, item: JsonObject, out: ResponsesInput[]): PassingItem {
-    const passing = this.#open(event, item);
-    const { index } = passing;
+  #emitItemAdded(
+    event: JsonObject,
+    item: JsonObject,
+    out: UpstreamResponseEvent[],
+  ): PassthroughItem {
+    const passthroughItem = this.#openItem(event, item);
+    const { index } = passthroughItem;
     this.repairs.add("event_completed", `response.output_item.added ${index}`);
     const opening = { ...item, status: "in_progress" };
     out.push(
-      this.#numbered({ type: "response.output_item.added", output_index: index, item: opening }),
+      this.#withSequenceNumber({
+        type: "response.output_item.added",
+        output_index: index,
+        item: opening,
+      }),
     );
-    return passing;
+    return passthroughItem;
   }
 
-  #open(event: JsonObject, item: JsonObject): PassingItem {
+  #openItem(event: JsonObject, item: JsonObject): PassthroughItem {
     this.#budget.addItem();
     this.#budget.addValue(item);
     return this.#items.open(event, item);
   }
 
-  /** Ends what is open, as the terminal event has it if it does, and adds what only the terminal event has. */
-  #end(terminal: ResponsesInput & { type: TerminalType }, out: ResponsesInput[]): void {
-    const given = listOf(objectOf(terminal["response"])["output"]).filter(isObject);
-    const passing = this.#items.inOrder;
-    const matches = matchTerminal(passing, given);
-    const event = this.#withoutHalfCalls(terminal, passing, given, matches);
-    const cut = event.type !== "response.completed";
-    const givenFor = new Map(matches.map((item, at) => [item, given[at]]));
-    for (const item of passing) {
+  /**
+   * Ends open items (with their content from the terminal event, if it includes them), adds items that only the terminal
+   * event has, and emits the terminal event.
+   */
+  #finish(
+    terminal: UpstreamResponseEvent & { type: TerminalEventType },
+    out: UpstreamResponseEvent[],
+  ): void {
+    const receivedItems = asArray(asObject(terminal["response"])["output"])
+      .filter(isObject)
+      .map(withoutNullSeal);
+    const passthroughItems = this.#items.sortedItems;
+    const matches = matchTerminalItems(passthroughItems, receivedItems);
+    let event = this.#correctIncompleteCalls(terminal, passthroughItems, receivedItems, matches);
+    const isTruncated = event.type !== "response.completed";
+    const terminalItemByItem = new Map(matches.map((item, index) => [item, receivedItems[index]]));
+    for (const item of passthroughItems) {
       if (item.state !== "open") continue;
-      const told = givenFor.get(item) ?? cutItem(item, !cut);
-      this.#finishItem(item, withTextArguments(told), cut, out);
+      const finalItem = terminalItemByItem.get(item) ?? buildTruncatedItem(item, !isTruncated);
+      this.#finishItem(item, withStringArguments(finalItem), isTruncated, out);
     }
-    given.forEach((item, at) => {
-      if (matches[at] !== undefined) return;
-      const told = withTextArguments(item);
-      const silent = this.#isWithheld(told, cut);
-      const late = silent ? this.#open({}, told) : this.#announce({}, item, out);
-      this.#finishItem(late, told, cut, out);
+    receivedItems.forEach((item, index) => {
+      if (matches[index] !== undefined) return;
+      const finalItem = withStringArguments(item);
+      const isWithheld = this.#isWithheld(finalItem, isTruncated);
+      const lateItem = isWithheld
+        ? this.#openItem({}, finalItem)
+        : this.#emitItemAdded({}, item, out);
+      this.#finishItem(lateItem, finalItem, isTruncated, out);
     });
     this.#state = "ended";
-    const status = event.type.slice("response.".length);
-    const output = this.#items.inOrder
+    const output = this.#items.sortedItems
       .filter(({ state }) => state === "done")
       .map(({ item }) => item);
-    if (given.length === 0 && output.length > 0)
+    if (receivedItems.length === 0 && output.length > 0)
       this.repairs.add("event_completed", `${event.type} output`);
-    const usage = this.#mendedUsage(event);
+    if (this.#notAllowedName !== undefined && event.type === "response.completed")
+      event = failIfOnlyReasoning(event, output, this.#notAllowedName);
+    const status = event.type.slice("response.".length);
+    const usage = this.#repairUsage(event);
     this.#response = {
       ...this.#response,
-      ...objectOf(event["response"]),
+      ...asObject(event["response"]),
       status,
-      ...(reportsError(objectOf(event["response"])["error"]) ? {} : { error: null }),
+      ...(isErrorValue(asObject(event["response"])["error"]) ? {} : { error: null }),
       output,
       ...(usage === undefined ? {} : { usage }),
     };
     this.#failure =
-      status === "failed" ? upstreamFailure(this.#response["error"] ?? null) : undefined;
-    // The same object if nothing had to change: then its bytes can be relayed, and it repeats all that was said.
+      status === "failed" ? parseUpstreamFailure(this.#response["error"] ?? null) : undefined;
+    // An unchanged event is emitted as the same object, so that its bytes can be forwarded.
     const isUnchanged = isDeepEqual(event["response"], this.#response);
-    out.push(this.#numbered(isUnchanged ? event : { ...event, response: this.#response }));
+    out.push(
+      this.#withSequenceNumber(isUnchanged ? event : { ...event, response: this.#response }),
+    );
   }
 
-  /** A response with half a call was cut, though the upstream calls it complete. */
-  #withoutHalfCalls(
-    event: ResponsesInput,
-    passing: readonly PassingItem[],
-    given: readonly JsonObject[],
-    matches: readonly (PassingItem | undefined)[],
-  ): ResponsesInput {
+  /** Marks a response with an incomplete call as truncated, even if the upstream reports it as completed. */
+  #correctIncompleteCalls(
+    event: UpstreamResponseEvent,
+    passthroughItems: readonly PassthroughItem[],
+    receivedItems: readonly JsonObject[],
+    matches: readonly (PassthroughItem | undefined)[],
+  ): UpstreamResponseEvent {
     if (event.type !== "response.completed") return event;
-    const stated = new Set(matches);
-    const half =
-      this.#hasHalfCall ||
-      given.some(isHalfCall) ||
-      passing.some(
-        (item) => item.state === "open" && !stated.has(item) && isHalfCall(cutItem(item, true)),
+    const matchedItems = new Set(matches);
+    const hasIncompleteCall =
+      this.#hasIncompleteCall ||
+      receivedItems.some(isIncompleteCall) ||
+      passthroughItems.some(
+        (item) =>
+          item.state === "open" &&
+          !matchedItems.has(item) &&
+          isIncompleteCall(buildTruncatedItem(item, true)),
       );
-    const any = [...given, ...passing.map(({ item }) => item)].some(isRunByClient);
-    const { kind } = finishWithCalls({ kind: "stop" }, { any, half });
+    const hasCalls = [...receivedItems, ...passthroughItems.map(({ item }) => item)].some(
+      isClientCall,
+    );
+    const { kind } = resolveFinish({ kind: "stop" }, { hasCalls, hasIncompleteCall });
     if (kind !== "length") return event;
     this.repairs.add("finish_corrected", event.type);
     const incomplete_details = { reason: "max_output_tokens" };
-    const response = { ...objectOf(event["response"]), incomplete_details };
+    const response = { ...asObject(event["response"]), incomplete_details };
     return { ...event, type: "response.incomplete", response };
   }
 
-  /** The usage as clients can read it, if the upstream's is not that. */
-  #mendedUsage({ type }: ResponsesInput): JsonObject | undefined {
+  /** Returns the usage in a valid form; undefined if the upstream's is valid. */
+  #repairUsage({ type }: UpstreamResponseEvent): JsonObject | undefined {
     const { usage } = this.#response;
-    if (type !== "response.failed" && !isToldUsage(usage)) {
-      const estimate = UsageEstimate.of(this.#options, this.repairs);
-      for (const { item } of this.#items.inOrder) estimate?.addItem(item);
-      const estimated = estimate?.unlessTold(usage);
+    if (type !== "response.failed" && !isReportedUsage(usage)) {
+      const estimate = UsageEstimator.create(this.#options, this.repairs);
+      for (const { item } of this.#items.sortedItems) estimate?.addItem(item);
+      const estimated = estimate?.estimateUnlessReported(usage);
       if (estimated !== undefined) return { ...estimated };
     }
-    if (!isObject(usage) || isWholeUsage(usage)) return undefined;
+    if (!isObject(usage) || isCompleteUsage(usage)) return undefined;
     this.repairs.add("event_completed", `${type} usage`);
-    return { ...usage, ...responseUsage(usage) };
+    return { ...usage, ...toResponseUsage(usage) };
   }
 
-  #finishItem(passing: PassingItem, given: JsonObject, cut: boolean, out: ResponsesInput[]): void {
-    this.#countItem(passing, given);
-    const item = this.#marked(given);
-    passing.item = item;
-    if (this.#isWithheld(given, cut)) return this.#withhold(passing);
-    const { index: output_index } = passing;
+  #finishItem(
+    passthroughItem: PassthroughItem,
+    receivedItem: JsonObject,
+    isTruncated: boolean,
+    out: UpstreamResponseEvent[],
+  ): void {
+    this.#countItem(passthroughItem, receivedItem);
+    const item = this.#markCall(receivedItem);
+    passthroughItem.item = item;
+    if (this.#isWithheld(receivedItem, isTruncated)) return this.#withhold(passthroughItem);
+    const { index: output_index } = passthroughItem;
     this.repairs.add("event_completed", `response.output_item.done ${output_index}`);
-    passing.state = "done";
-    out.push(this.#numbered({ type: "response.output_item.done", output_index, item }));
+    passthroughItem.state = "done";
+    out.push(this.#withSequenceNumber({ type: "response.output_item.done", output_index, item }));
   }
 
-  #isWithheld(item: JsonObject, cut: boolean): boolean {
-    if (this.#options.cutCalls !== "withheld" || !isRunByClient(item)) return false;
-    return cut || item["status"] === "incomplete";
+  #isWithheld(item: JsonObject, isTruncated: boolean): boolean {
+    if (!this.#isAllowed(item)) return true;
+    if (this.#options.truncatedCalls !== "withheld" || !isClientCall(item)) return false;
+    return isTruncated || item["status"] === "incomplete";
   }
 
-  /** Clients that never look at a status tell the model themselves that the arguments are not JSON. */
-  #marked(item: JsonObject): JsonObject {
-    return this.#options.cutCalls === "withheld" ? item : markedCall(item);
+  #isAllowed(item: JsonObject): boolean {
+    return this.#options.allowedTools?.allowsItem(item) ?? true;
   }
 
-  #withhold(passing: PassingItem): void {
-    passing.state = "withheld";
-    const name = nonEmptyString(passing.item["name"]) ?? passing.type ?? "";
-    this.repairs.add("call_withheld", name);
+  /** Marks calls with invalid arguments, except for clients that ignore the status and report invalid JSON to the model. */
+  #markCall(item: JsonObject): JsonObject {
+    return this.#options.truncatedCalls === "withheld" ? item : markInvalidCall(item);
   }
 
-  #numbered(event: ResponsesInput): ResponsesInput {
-    const sequence_number = this.#sequence;
-    this.#sequence += 1;
+  #withhold(passthroughItem: PassthroughItem): void {
+    passthroughItem.state = "withheld";
+    const name = nonEmptyString(passthroughItem.item["name"]) ?? passthroughItem.type ?? "";
+    if (this.#isAllowed(passthroughItem.item)) return this.repairs.add("call_withheld", name);
+    this.repairs.add("call_withheld", `${name}: not in allowed_tools`);
+    this.#notAllowedName ??= name;
+  }
+
+  #withSequenceNumber(event: UpstreamResponseEvent): UpstreamResponseEvent {
+    const sequence_number = this.#nextSequenceNumber;
+    this.#nextSequenceNumber += 1;
     return event["sequence_number"] === sequence_number ? event : { ...event, sequence_number };
   }
 }
 
-/** Events that only say that the response has begun. */
-const openings = new Set(["response.created", "response.queued", "response.in_progress"]);
+/** Events that only announce the response. */
+const openingEventTypes = new Set(["response.created", "response.queued", "response.in_progress"]);
 
-/** A response object has about 30 fields. */
-const mostFields = 500;
+/** A normal response object has about 30 fields. */
+const maxResponseFields = 500;
 
-/** Characters of text and arguments in an item. */
-function textLength(item: JsonObject): number {
+/** Fails a response of which nothing is left but reasoning, because its calls are not allowed. */
+function failIfOnlyReasoning(
+  event: UpstreamResponseEvent,
+  output: readonly JsonObject[],
+  name: string,
+): UpstreamResponseEvent {
+  if (output.some(({ type }) => type !== "reasoning")) return event;
+  const { code, message } = createNotAllowedFailure(name);
+  const response = { ...asObject(event["response"]), completed_at: null, error: { code, message } };
+  return { ...event, type: "response.failed", response };
+}
+
+/** Counts the characters of text and arguments in an item. */
+function countTextLength(item: JsonObject): number {
   let length = 0;
   for (const field of ["arguments", "input"] as const)
     if (typeof item[field] === "string") length += item[field].length;
-  for (const part of [...listOf(item["content"]), ...listOf(item["summary"])]) {
-    const { text, refusal } = objectOf(part);
+  for (const part of [...asArray(item["content"]), ...asArray(item["summary"])]) {
+    const { text, refusal } = asObject(part);
     if (typeof text === "string") length += text.length;
     if (typeof refusal === "string") length += refusal.length;
   }
   return length;
 }
 
-/** The event with these fields; the same object if it has them. */
-function withFields(event: ResponsesInput, fields: JsonObject): ResponsesInput {
-  const same = Object.entries(fields).every(([name, value]) => event[name] === value);
-  return same ? event : { ...event, ...fields };
+/** Sets fields of an event. Returns the same object if nothing changes. */
+function withFields(event: UpstreamResponseEvent, fields: JsonObject): UpstreamResponseEvent {
+  const isUnchanged = Object.entries(fields).every(([name, value]) => event[name] === value);
+  return isUnchanged ? event : { ...event, ...fields };
 }
 
-/** True for a call for the client that the upstream calls incomplete. */
-function isHalfCall(item: JsonObject): boolean {
-  return item["status"] === "incomplete" && isRunByClient(item);
+/** True for a client tool call that the upstream marks as incomplete. */
+function isIncompleteCall(item: JsonObject): boolean {
+  return item["status"] === "incomplete" && isClientCall(item);
 }
 
-/** Clients take any object in `error` for one, also on events that are none. The same event if there is nothing to do. */
-function withoutEmptyErrors(event: ResponsesInput): ResponsesInput {
+/** Removes empty `error` objects, which some clients treat as errors. Returns the same event if there are none. */
+function withoutEmptyErrors(event: UpstreamResponseEvent): UpstreamResponseEvent {
   const { error, response } = event;
-  const isEmpty = error !== undefined && !reportsError(error);
-  const within = isObject(response) ? response["error"] : null;
-  const isEmptyWithin = within !== undefined && within !== null && !reportsError(within);
-  if (!isEmpty && !isEmptyWithin) return event;
+  const isErrorEmpty = error !== undefined && !isErrorValue(error);
+  const responseError = isObject(response) ? response["error"] : null;
+  const isResponseErrorEmpty =
+    responseError !== undefined && responseError !== null && !isErrorValue(responseError);
+  if (!isErrorEmpty && !isResponseErrorEmpty) return event;
   const { error: _error, ...rest } = event;
-  const clean = isEmpty ? (rest as ResponsesInput) : event;
-  return isEmptyWithin ? { ...clean, response: { ...objectOf(response), error: null } } : clean;
+  const withoutError = isErrorEmpty ? (rest as UpstreamResponseEvent) : event;
+  return isResponseErrorEmpty
+    ? { ...withoutError, response: { ...asObject(response), error: null } }
+    : withoutError;
 }
 
-/** Codex drops a call in silence whose arguments are an object. */
-function withTextArguments(item: JsonObject): JsonObject {
-  const given = item["arguments"];
-  if (item["type"] !== "function_call" || typeof given !== "object" || given === null) return item;
-  return { ...item, arguments: JSON.stringify(given) };
+/** Removes a null `encrypted_content` (Copilot), which the specification allows only as a string. */
+function withoutNullSeal(item: JsonObject): JsonObject {
+  if (item["encrypted_content"] !== null) return item;
+  const { encrypted_content: _none, ...rest } = item;
+  return rest;
+}
+
+/** Stringifies arguments: Codex silently drops a call whose arguments are an object. */
+function withStringArguments(item: JsonObject): JsonObject {
+  const receivedArguments = item["arguments"];
+  if (
+    item["type"] !== "function_call" ||
+    typeof receivedArguments !== "object" ||
+    receivedArguments === null
+  )
+    return item;
+  return { ...item, arguments: JSON.stringify(receivedArguments) };
 }

@@ -1,17 +1,17 @@
 import { isObject, nonEmptyString, parseJson, type JsonObject } from "../json.ts";
-import { errorOfReply, reportsError } from "../mapping/upstream-error.ts";
+import { extractReplyError, isErrorValue } from "../mapping/upstream-error.ts";
 import { ReplyBody, type ReplyBodyOptions } from "../reply-body.ts";
-import { terminalType } from "./terminal.ts";
+import { getTerminalEventType } from "./terminal-event.ts";
 
-/** An event of a Responses upstream, as it came: only its `type` is sure. */
-export type ResponsesInput = JsonObject & { type: string };
+/** An event from a Responses upstream. Only its `type` is validated. */
+export type UpstreamResponseEvent = JsonObject & { type: string };
 
-/** The body of a Responses upstream's reply. A whole reply comes out as its terminal event. */
-export class ResponsesBody extends ReplyBody<ResponsesInput> {
-  constructor(options: ReplyBodyOptions<ResponsesInput>) {
+/** Decodes the body of a Responses upstream's reply. A complete (JSON) reply results in its terminal event. */
+export class ResponsesBody extends ReplyBody<UpstreamResponseEvent> {
+  constructor(options: ReplyBodyOptions<UpstreamResponseEvent>) {
     const { redact = (input) => input } = options;
     super(options, {
-      event({ data, event }, out) {
+      onEvent({ data, event }, out) {
         if (data === "") return false;
         const text = data.trim();
         if (text === "" || text === "[DONE]" || text === "DONE") return false;
@@ -22,37 +22,40 @@ export class ResponsesBody extends ReplyBody<ResponsesInput> {
         }
         const type = nonEmptyString(value["type"]);
         if (type !== undefined) {
-          const redacted = redact(value as ResponsesInput);
+          const redacted = redact(value as UpstreamResponseEvent);
           out.push(redacted);
-          return options.relay === true && redacted === value && event === type; // comparing the names takes time
+          // The strings are compared last, because that is the slowest check.
+          return options.passthrough === true && redacted === value && event === type;
         }
-        // Some servers name the event in the event line only.
-        const fails = event === undefined && (reportsError(value["error"]) || isErrorObject(value));
-        out.push(redact({ ...value, type: fails ? "error" : (event ?? "unknown") }));
+        // Some servers send the event type only in the `event:` line.
+        const isError =
+          event === undefined && (isErrorValue(value["error"]) || isErrorEvent(value));
+        out.push(redact({ ...value, type: isError ? "error" : (event ?? "unknown") }));
         return false;
       },
-      whole: (reply, out) => void out.push(eventOfWholeReply(reply)),
-      error: (error, out) => void out.push({ type: "error", error }),
+      onCompleteReply: (reply, out) => void out.push(toTerminalEvent(reply)),
+      onError: (error, out) => void out.push({ type: "error", error }),
     });
   }
 }
 
-/** A complete reply as the terminal event with the same meaning. */
-export function eventOfWholeReply(reply: JsonObject): ResponsesInput {
-  if (!isObject(reply)) return { type: "error", error: "the upstream's reply is no JSON object" };
+/** Converts a complete reply into the equivalent terminal event. */
+export function toTerminalEvent(reply: JsonObject): UpstreamResponseEvent {
+  if (!isObject(reply))
+    return { type: "error", error: "the upstream's reply is not a JSON object" };
   const status = nonEmptyString(reply["status"]);
   if (!Array.isArray(reply["output"]) && status === undefined)
-    return { type: "error", error: errorOfReply(reply) };
-  const type = terminalType(reply);
+    return { type: "error", error: extractReplyError(reply) };
+  const type = getTerminalEventType(reply);
   if (type !== undefined) return { type, response: reply };
   const error = {
     code: "upstream_response_unfinished",
-    message: `the upstream answered with a response that is not finished (status "${status}")`,
+    message: `the upstream returned an unfinished response (status "${status}")`,
   };
   return { type: "response.failed", response: { ...reply, error } };
 }
 
-/** vLLM's error, where an event should be. */
-function isErrorObject(value: JsonObject): boolean {
-  return value["object"] === "error" || reportsError(value["detail"]);
+/** True for the error object that vLLM sends instead of an event. */
+function isErrorEvent(value: JsonObject): boolean {
+  return value["object"] === "error" || isErrorValue(value["detail"]);
 }

@@ -1,8 +1,8 @@
 import type { JsonObject, JsonValue } from "../json.ts";
 
 /*
- * What a Chat upstream may answer. These are the fields we look at, as servers really send them; every object may
- * carry more, and more is kept. Nothing here is trusted: a field that is typed may still hold anything.
+ * Replies of a Chat upstream: the fields that this package reads, as servers actually send them. Objects may have more
+ * fields, which are preserved. Replies are not validated, so any field may contain a value of another type.
  */
 
 export interface ChatChunk {
@@ -33,7 +33,7 @@ export interface ChatDelta {
   reasoning_details?: JsonValue;
   reasoning_opaque?: string | null;
   tool_calls?: ChatToolCallDelta[] | null;
-  /** Ours, from `wholeToolCalls` only: calls that must not run. */
+  /** Not part of the API, set only by `bufferToolCalls`: calls that must not run. */
   incomplete_tool_calls?: ChatToolCallDelta[];
   function_call?: JsonObject | null;
   annotations?: JsonValue;
@@ -41,7 +41,7 @@ export interface ChatDelta {
   [field: string]: unknown;
 }
 
-/** A fragment of a call. Which call it belongs to is the assembler's question (decision 4). */
+/** A part of a call. `ToolCallAssembler` decides to which call it belongs (decision 4). */
 export interface ChatToolCallDelta {
   index?: number | null;
   id?: string | null;
@@ -73,17 +73,17 @@ export interface ChatReplyMessage {
   content: string | null;
   refusal: string | null;
   reasoning_content?: string;
-  tool_calls?: ChatToolCall[];
+  tool_calls?: ChatReplyToolCall[];
   [field: string]: unknown;
 }
 
-export type ChatToolCall =
+export type ChatReplyToolCall =
   | { id: string; type: "function"; function: { name: string; arguments: string } }
   | { id: string; type: "custom"; custom: { name: string; input: string } };
 
 export type ChatFinishReason = "stop" | "length" | "content_filter" | "tool_calls";
 
-/** An error as both wires print it. */
+/** The error object of both wires. */
 export interface ErrorBody {
   message: string;
   type: string;
@@ -91,5 +91,5 @@ export interface ErrorBody {
   param?: string | null;
 }
 
-/** What a Chat client gets, in order: chunks, perhaps an error, and the sentinel unless there was one. */
-export type ChatOutput = ChatChunk | "[DONE]";
+/** A Chat client receives chunks and then either an error or `[DONE]`. */
+export type ChatStreamEvent = ChatChunk | "[DONE]";

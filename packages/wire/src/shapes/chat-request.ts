@@ -1,6 +1,6 @@
 import type { JsonObject, JsonValue } from "../json.ts";
 
-/** A Chat Completions request as it is on the wire. Every object keeps the fields that are not listed here. */
+/** A Chat Completions request. Fields that are not listed here are preserved. */
 export interface ChatRequest extends JsonObject {
   model: string;
   messages: ChatMessage[];
@@ -34,7 +34,7 @@ export interface ChatRequest extends JsonObject {
   safety_identifier?: string | null;
   service_tier?: string | null;
   prompt_cache_key?: string | null;
-  /** The forms before tools: still sent by old clients. */
+  /** Deprecated predecessors of `tools` and `tool_choice`, still sent by old clients. */
   functions?: ChatFunction[] | null;
   function_call?: string | { name: string; [key: string]: JsonValue | undefined } | null;
 }
@@ -66,7 +66,7 @@ export interface ChatAssistantMessage extends JsonObject {
   function_call?: { name: string; arguments: string; [key: string]: JsonValue | undefined } | null;
   audio?: JsonObject | null;
   name?: string | null;
-  // Beyond OpenAI: what thinking models want back (see `reasoningField` in profiles.ts).
+  // Not part of OpenAI's API: reasoning that some models require in later requests (see `reasoningField` in upstream-profile.ts).
   reasoning_content?: string | null;
   reasoning?: string | null;
   reasoning_details?: JsonObject[] | null;
@@ -87,7 +87,7 @@ interface ChatFunctionMessage extends JsonObject {
 
 export type ChatContent = string | ChatContentPart[];
 
-/** A part of an unknown type is kept and reaches the `default` of a `switch`. */
+/** Parts of unknown types are preserved and reach the `default` of a `switch`. */
 export type ChatContentPart =
   | ChatTextPart
   | ChatImagePart
@@ -131,7 +131,7 @@ interface ChatFunctionToolCall extends JsonObject {
   id: string;
   type: "function";
   function: { name: string; arguments: string; [key: string]: JsonValue | undefined };
-  /** Gemini's thought signature; it has to come back with the call. */
+  /** Gemini's thought signature, which must be sent back with the call. */
   extra_content?: JsonObject;
 }
 

@@ -1,18 +1,18 @@
 import type { JsonObject, JsonValue } from "../json.ts";
 
 /**
- * A Responses request as it is on the wire. Every object keeps the fields that are not listed here.
- * Clients write `null` where they mean "absent", so optional fields allow it.
+ * A Responses request. Fields that are not listed here are preserved. Optional fields allow null, because clients send
+ * null for absent fields.
  */
 export interface ResponsesRequest extends JsonObject {
   model?: string | null;
-  input?: string | InputItem[] | null;
+  input?: string | ResponseInputItem[] | null;
   instructions?: string | null;
-  tools?: Tool[] | null;
-  tool_choice?: ToolChoice | null;
+  tools?: ResponseTool[] | null;
+  tool_choice?: ResponseToolChoice | null;
   parallel_tool_calls?: boolean | null;
-  reasoning?: ReasoningSettings | null;
-  text?: TextSettings | null;
+  reasoning?: ResponseReasoningSettings | null;
+  text?: ResponseTextSettings | null;
   max_output_tokens?: number | null;
   max_tool_calls?: number | null;
   temperature?: number | null;
@@ -34,18 +34,18 @@ export interface ResponsesRequest extends JsonObject {
   prompt?: JsonObject | null;
 }
 
-interface ReasoningSettings extends JsonObject {
+interface ResponseReasoningSettings extends JsonObject {
   effort?: string | null;
   summary?: string | null;
 }
 
-interface TextSettings extends JsonObject {
-  format?: TextFormat | null;
+interface ResponseTextSettings extends JsonObject {
+  format?: ResponseTextFormat | null;
   verbosity?: string | null;
 }
 
-/** `text`, `json_object` or `json_schema`; the other fields belong to the last. */
-export interface TextFormat extends JsonObject {
+/** `text`, `json_object` or `json_schema`; the other fields are for `json_schema` only. */
+export interface ResponseTextFormat extends JsonObject {
   type: string;
   name?: string | null;
   description?: string | null;
@@ -56,107 +56,109 @@ export interface TextFormat extends JsonObject {
 // Input items
 
 /**
- * The items that exist today. One of any other type is kept as it came and reaches the `default` of a
- * `switch`, where the compiler believes that nothing can be left.
+ * The items that exist today. Items of other types are preserved and reach the `default` of a `switch`, although the
+ * type does not show it.
  */
-export type InputItem =
-  | MessageItem
-  | ReasoningItem
-  | FunctionCallItem
-  | CustomToolCallItem
-  | LocalShellCallItem
-  | ShellCallItem
-  | ApplyPatchCallItem
-  | ComputerCallItem
-  | ToolSearchCallItem
-  | ProgramItem
-  | CallOutputItem
-  | ToolSearchOutputItem
-  | McpCallItem
-  | ServerItem
-  | ImageGenerationCallItem
-  | AdditionalToolsItem
-  | ConfigurationUpdateItem
-  | UnreadableItem
-  | ItemReference;
+export type ResponseInputItem =
+  | ResponseInputMessage
+  | ResponseInputReasoning
+  | ResponseInputFunctionCall
+  | ResponseInputCustomToolCall
+  | ResponseInputLocalShellCall
+  | ResponseInputShellCall
+  | ResponseInputApplyPatchCall
+  | ResponseInputComputerCall
+  | ResponseInputToolSearchCall
+  | ResponseInputProgram
+  | ResponseInputCallOutput
+  | ResponseInputToolSearchOutput
+  | ResponseInputMcpCall
+  | ResponseInputHostedToolItem
+  | ResponseInputImageGenerationCall
+  | ResponseInputAdditionalTools
+  | ResponseInputConfigurationUpdate
+  | ResponseInputOpaqueItem
+  | ResponseInputItemReference;
 
-/** The easy form (`content` a string, no `type`), the typed form and the form of a reply, in one. */
-export interface MessageItem extends JsonObject {
+/** A message in the short form (`content` is a string, no `type`), in the typed form, or in the form of a reply. */
+export interface ResponseInputMessage extends JsonObject {
   type?: "message" | null;
-  role: MessageRole;
-  content: string | ContentPart[];
+  role: ResponseInputRole;
+  content: string | ResponseInputContent[];
   phase?: string | null;
 }
 
-type MessageRole = "user" | "assistant" | "system" | "developer";
+type ResponseInputRole = "user" | "assistant" | "system" | "developer";
 
-export interface ReasoningItem extends JsonObject {
+export interface ResponseInputReasoning extends JsonObject {
   type: "reasoning";
-  summary?: TextPart[] | null;
-  content?: TextPart[] | null;
+  summary?: ReasoningInputPart[] | null;
+  content?: ReasoningInputPart[] | null;
   encrypted_content?: string | null;
 }
 
-interface FunctionCallItem extends JsonObject {
+interface ResponseInputFunctionCall extends JsonObject {
   type: "function_call";
   call_id: string;
   name: string;
   namespace?: string | null;
   arguments: string;
+  async?: boolean | null;
 }
 
-interface CustomToolCallItem extends JsonObject {
+interface ResponseInputCustomToolCall extends JsonObject {
   type: "custom_tool_call";
   call_id: string;
   name: string;
   namespace?: string | null;
   input: string;
+  async?: boolean | null;
 }
 
-interface LocalShellCallItem extends JsonObject {
+interface ResponseInputLocalShellCall extends JsonObject {
   type: "local_shell_call";
-  /** Stands for the call where there is no `call_id`: the published output item knows the `id` only. */
+  /** Used if `call_id` is absent: OpenAI's published output item refers to the `id` only. */
   id?: string | null;
   call_id?: string | null;
   action: JsonObject;
 }
 
-interface ShellCallItem extends JsonObject {
+interface ResponseInputShellCall extends JsonObject {
   type: "shell_call";
   call_id: string;
   action: JsonObject;
 }
 
-interface ApplyPatchCallItem extends JsonObject {
+interface ResponseInputApplyPatchCall extends JsonObject {
   type: "apply_patch_call";
   call_id: string;
   operation: JsonObject;
 }
 
-interface ComputerCallItem extends JsonObject {
+interface ResponseInputComputerCall extends JsonObject {
   type: "computer_call";
   call_id: string;
   action?: JsonObject | null;
   actions?: JsonObject[] | null;
 }
 
-interface ToolSearchCallItem extends JsonObject {
+interface ResponseInputToolSearchCall extends JsonObject {
   type: "tool_search_call";
-  /** Null when the server searched by itself. */
+  /** Null if the server ran the search. */
   call_id?: string | null;
   execution?: string | null;
   arguments?: JsonValue;
 }
 
 /** A program that calls tools; its calls and its output follow. */
-interface ProgramItem extends JsonObject {
+interface ResponseInputProgram extends JsonObject {
   type: "program";
   call_id: string;
   code: string;
 }
 
-/** What came of a call, whatever its kind: they differ in the form of `output` only. */
-export interface CallOutputItem extends JsonObject {
+/** The output of a call of any kind. The kinds differ only in the form of `output`. */
+export interface ResponseInputCallOutput extends JsonObject {
   type:
     | "function_call_output"
     | "custom_tool_call_output"
@@ -167,16 +169,16 @@ export interface CallOutputItem extends JsonObject {
     | "program_output";
   id?: string | null;
   call_id?: string | null;
-  output?: string | ContentPart[] | JsonObject | JsonObject[] | null;
+  output?: string | ResponseInputContent[] | JsonObject | JsonObject[] | null;
 }
 
-export interface ToolSearchOutputItem extends JsonObject {
+export interface ResponseInputToolSearchOutput extends JsonObject {
   type: "tool_search_output";
   call_id?: string | null;
-  tools: Tool[];
+  tools: ResponseTool[];
 }
 
-interface McpCallItem extends JsonObject {
+interface ResponseInputMcpCall extends JsonObject {
   type: "mcp_call";
   id: string;
   server_label: string;
@@ -186,8 +188,8 @@ interface McpCallItem extends JsonObject {
   error?: JsonValue;
 }
 
-/** What a server did or asked by itself, without an answer in another item. */
-export interface ServerItem extends JsonObject {
+/** A hosted tool call or approval item, which has no separate output item. */
+export interface ResponseInputHostedToolItem extends JsonObject {
   type:
     | "web_search_call"
     | "file_search_call"
@@ -196,46 +198,46 @@ export interface ServerItem extends JsonObject {
     | "mcp_approval_response";
 }
 
-export interface ImageGenerationCallItem extends JsonObject {
+export interface ResponseInputImageGenerationCall extends JsonObject {
   type: "image_generation_call";
-  /** The picture in base64. */
+  /** The image in base64. */
   result?: string | null;
   output_format?: string | null;
   revised_prompt?: string | null;
 }
 
-/** Where Codex puts the tools of its "lite" models. */
-interface AdditionalToolsItem extends JsonObject {
+/** Declares tools within the input, as Codex does for its "lite" models. */
+interface ResponseInputAdditionalTools extends JsonObject {
   type: "additional_tools";
-  tools: Tool[];
+  tools: ResponseTool[];
 }
 
-/** Settings that changed in the middle of a conversation. */
-interface ConfigurationUpdateItem extends JsonObject {
+/** Changes settings within a conversation. */
+interface ResponseInputConfigurationUpdate extends JsonObject {
   type: "configuration_update";
-  reasoning?: ReasoningSettings | null;
-  text?: TextSettings | null;
+  reasoning?: ResponseReasoningSettings | null;
+  text?: ResponseTextSettings | null;
 }
 
-/** Items that only their own server can read or act upon. */
-interface UnreadableItem extends JsonObject {
+/** Items that only the server that created them can interpret. */
+interface ResponseInputOpaqueItem extends JsonObject {
   type: "compaction" | "compaction_trigger" | "mcp_list_tools";
 }
 
-/** The short form is `{ id }` alone. */
-interface ItemReference extends JsonObject {
+/** The short form `{ id }` has no `type`. */
+interface ResponseInputItemReference extends JsonObject {
   type: "item_reference";
   id: string;
 }
 
 // Content parts
 
-/** `type` is left open: parts of unknown types are kept, and many of them carry a `text`. */
-export interface ContentPart extends JsonObject {
+/** `type` is any string: parts of unknown types are preserved, and many have a `text`. */
+export interface ResponseInputContent extends JsonObject {
   type: string;
   text?: string | null;
   refusal?: string | null;
-  /** A string in Responses; the object of Chat is read too. */
+  /** A string in Responses. The object form of Chat is accepted too. */
   image_url?: string | { url: string; [key: string]: JsonValue | undefined } | null;
   detail?: string | null;
   file_id?: string | null;
@@ -245,76 +247,78 @@ export interface ContentPart extends JsonObject {
   input_audio?: JsonObject | null;
 }
 
-interface TextPart extends JsonObject {
+interface ReasoningInputPart extends JsonObject {
   type?: string | null;
   text: string;
 }
 
 // Tools
 
-/** Client-executed kinds first; every other type is a tool that the server runs, or one we do not know. */
-export type Tool =
-  | FunctionTool
-  | CustomTool
-  | NamespaceTool
-  | ToolSearchTool
-  | LocalShellTool
-  | ShellTool
-  | ApplyPatchTool;
+/** Tools that the client executes. Any other type is a hosted or unknown tool. */
+export type ResponseTool =
+  | ResponseFunctionTool
+  | ResponseCustomTool
+  | ResponseNamespaceTool
+  | ResponseToolSearchTool
+  | ResponseLocalShellTool
+  | ResponseShellTool
+  | ResponseApplyPatchTool;
 
-export interface FunctionTool extends JsonObject {
+export interface ResponseFunctionTool extends JsonObject {
   type: "function";
   name: string;
   description?: string | null;
   parameters?: JsonObject | null;
   strict?: boolean | null;
+  async?: boolean | null;
 }
 
-export interface CustomTool extends JsonObject {
+export interface ResponseCustomTool extends JsonObject {
   type: "custom";
   name: string;
   description?: string | null;
-  format?: CustomToolFormat | null;
+  format?: ResponseCustomToolFormat | null;
+  async?: boolean | null;
 }
 
-/** `text` or `grammar`; syntax and definition belong to the grammar. */
-interface CustomToolFormat extends JsonObject {
+/** `text` or `grammar`; `syntax` and `definition` are for `grammar` only. */
+interface ResponseCustomToolFormat extends JsonObject {
   type: string;
   syntax?: string | null;
   definition?: string | null;
 }
 
-interface NamespaceTool extends JsonObject {
+interface ResponseNamespaceTool extends JsonObject {
   type: "namespace";
   name: string;
   description?: string | null;
-  tools: Tool[];
+  tools: ResponseTool[];
 }
 
-export interface ToolSearchTool extends JsonObject {
+export interface ResponseToolSearchTool extends JsonObject {
   type: "tool_search";
   execution?: string | null;
   description?: string | null;
   parameters?: JsonObject | null;
 }
 
-interface LocalShellTool extends JsonObject {
+interface ResponseLocalShellTool extends JsonObject {
   type: "local_shell";
 }
 
-interface ShellTool extends JsonObject {
+interface ResponseShellTool extends JsonObject {
   type: "shell";
   environment?: JsonObject | null;
 }
 
-interface ApplyPatchTool extends JsonObject {
+interface ResponseApplyPatchTool extends JsonObject {
   type: "apply_patch";
 }
 
-/** `auto`, `none`, `required`, or an object that names a tool, a kind of tool or a list of them. */
-export type ToolChoice = string | ToolChoiceObject;
+/** `auto`, `none`, `required`, or an object that selects a tool, a kind of tool or a list of tools. */
+export type ResponseToolChoice = string | ResponseToolChoiceObject;
 
-export interface ToolChoiceObject extends JsonObject {
+export interface ResponseToolChoiceObject extends JsonObject {
   type: string;
   name?: string | null;
   namespace?: string | null;

@@ -1,28 +1,31 @@
 import { WireError } from "../error.ts";
-import { GrowingText } from "../growing-text.ts";
-import type { StreamEnd, StreamMachine } from "../machine.ts";
+import { TextAccumulator } from "../text-accumulator.ts";
+import type { StreamEndReason, StreamMachine } from "../stream-machine.ts";
 
 export interface SseEvent {
-  /** The `event:` field, if there was one. */
+  /** The `event:` field, if present. */
   event: string | undefined;
   data: string;
-  /** The last `id:` seen in the stream, this event's or an earlier one's. */
+  /** The last `id:` of the stream, from this event or an earlier one. */
   id: string | undefined;
-  /** False for a last event that the stream's end cut short of its blank line. */
+  /** False for the last event if the stream ended before its blank line. */
   terminated: boolean;
 }
 
-/** What a TextDecoder does. It is handed in, because this package knows no platform. */
-export interface Utf8Decoder {
+/** The part of TextDecoder that is needed here. It is passed in because this package does not depend on a platform. */
+export interface StreamingTextDecoder {
   decode(bytes?: Uint8Array, options?: { stream?: boolean }): string;
 }
 
 export interface SseDecoderOptions {
-  /** Needed when bytes are pushed: `new TextDecoder()`. One for each stream, it keeps half characters. */
-  utf8?: Utf8Decoder;
-  /** How many characters one event, or one line, may have; past it `push` throws, and nothing more is read. */
+  /** Required if bytes are pushed: `new TextDecoder()`. Use one per stream, since it buffers incomplete characters. */
+  utf8?: StreamingTextDecoder;
+  /**
+   * Maximum length of an event or a line, in characters; default 16 Mi. If exceeded, `push` throws and later input is
+   * ignored.
+   */
   maxEventLength?: number;
-  /** To the letter of the specification: a line with a blank before "data:" is no data. */
+  /** If true, a line with a space before "data:" is ignored, as the specification requires. Default false. */
   strictFields?: boolean;
 }
 
@@ -34,29 +37,29 @@ const COLON = 58;
 const BYTE_ORDER_MARK = 0xfeff;
 
 /**
- * Server-sent events from text or bytes cut anywhere: inside a character, between `\r` and `\n`, one byte at a
- * time. A new chunk is searched once and an unfinished line is only appended to, so that an endless line costs
- * nothing until it meets the limit.
+ * Decodes server-sent events from text or bytes that may be split anywhere: inside a character, between `\r` and `\n`,
+ * after every byte. Each chunk is scanned once, and an incomplete line is only appended to.
  */
 export class SseDecoder implements StreamMachine<string | Uint8Array, SseEvent> {
-  /** The server's `retry:`, in milliseconds. */
+  /** The server's last `retry:` value, in milliseconds. */
   retry: number | undefined;
-  /** How many lines there were beside data, names of events, comments and blanks: ids, retry times, unknown fields. */
-  otherLines = 0;
-  comments = 0;
+  /** Number of lines other than data, event names, comments and blank lines: ids, retry times, unknown fields. */
+  otherLineCount = 0;
+  commentCount = 0;
 
-  readonly #utf8: Utf8Decoder | undefined;
+  readonly #utf8: StreamingTextDecoder | undefined;
   readonly #maxEventLength: number;
   readonly #strictFields: boolean;
   #atStart = true;
-  /** An event was too large: what comes after it would be half an event, and so nothing comes. */
-  #broken = false;
+  /** True after an event exceeded the limit. Later input is ignored, because it could start inside an event. */
+  #isBroken = false;
   #afterCarriageReturn = false;
-  /** A line that has not ended yet. It is only appended to, and looked into when it has. */
-  readonly #line = new GrowingText();
-  /** The first line of data of an event, and the lines after it. */
+  /** The incomplete last line. It is only parsed once it is complete. */
+  readonly #line = new TextAccumulator();
+  /** The first data line of the current event. */
   #data: string | undefined;
-  #moreData: GrowingText | undefined;
+  /** The following data lines, each after a line break. */
+  #moreData: TextAccumulator | undefined;
   #event: string | undefined;
   #id: string | undefined;
 
@@ -68,16 +71,17 @@ export class SseDecoder implements StreamMachine<string | Uint8Array, SseEvent> 
 
   push(chunk: string | Uint8Array, out: SseEvent[]): void {
     let text = typeof chunk === "string" ? chunk : this.#decode(chunk);
-    if (text === "" || this.#broken) return;
+    if (text === "" || this.#isBroken) return;
     if (this.#atStart) {
       this.#atStart = false;
       if (text.charCodeAt(0) === BYTE_ORDER_MARK) text = text.slice(1);
     }
-    if (text.includes("\r") || this.#afterCarriageReturn) this.#readAnyLineEnds(text, out);
+    if (text.includes("\r") || this.#afterCarriageReturn)
+      this.#readLinesWithCarriageReturns(text, out);
     else this.#readLines(text, out);
   }
 
-  end(_how: StreamEnd, out: SseEvent[]): void {
+  end(_reason: StreamEndReason, out: SseEvent[]): void {
     const rest = this.#utf8?.decode() ?? "";
     if (rest !== "") this.push(rest, out);
     if (!this.#line.isEmpty) this.#completeLine("", out);
@@ -88,68 +92,68 @@ export class SseDecoder implements StreamMachine<string | Uint8Array, SseEvent> 
     if (this.#utf8 === undefined)
       throw new WireError(
         "no_text_decoder",
-        "bytes need a text decoder: new SseDecoder({ utf8: new TextDecoder() })",
+        "pass a text decoder to push bytes: new SseDecoder({ utf8: new TextDecoder() })",
       );
     return this.#utf8.decode(bytes, { stream: true });
   }
 
-  /** The usual stream: lines end in `\n`, and nearly every event is a name, one `data: ` line and a blank one. */
+  /** Fast path for streams without `\r`, where nearly every event is a name, one `data: ` line and a blank line. */
   #readLines(text: string, out: SseEvent[]): void {
-    let at = 0;
+    let position = 0;
     if (!this.#line.isEmpty) {
       const end = text.indexOf("\n");
-      if (end === -1) return this.#keep(text);
-      at = end + 1;
+      if (end === -1) return this.#bufferLine(text);
+      position = end + 1;
       this.#completeLine(text.slice(0, end), out);
     }
-    while (at < text.length) {
-      const end = text.indexOf("\n", at);
-      if (end === -1) return this.#keep(at === 0 ? text : text.slice(at));
+    while (position < text.length) {
+      const end = text.indexOf("\n", position);
+      if (end === -1) return this.#bufferLine(position === 0 ? text : text.slice(position));
       if (
         text.charCodeAt(end + 1) === LF &&
         this.#data === undefined &&
-        text.startsWith("data: ", at)
+        text.startsWith("data: ", position)
       ) {
-        this.#limit(end - at);
+        this.#assertWithinLimit(end - position);
         out.push({
           event: this.#event,
-          data: text.slice(at + 6, end),
+          data: text.slice(position + 6, end),
           id: this.#id,
           terminated: true,
         });
         this.#event = undefined;
-        at = end + 2;
+        position = end + 2;
         continue;
       }
-      if (text.startsWith("event: ", at)) {
-        this.#limit(end - at);
-        this.#event = text.slice(at + 7, end);
-      } else this.#readLine(text.slice(at, end), out);
-      at = end + 1;
+      if (text.startsWith("event: ", position)) {
+        this.#assertWithinLimit(end - position);
+        this.#event = text.slice(position + 7, end);
+      } else this.#readLine(text.slice(position, end), out);
+      position = end + 1;
     }
   }
 
-  #readAnyLineEnds(text: string, out: SseEvent[]): void {
-    let at = this.#afterCarriageReturn && text.charCodeAt(0) === LF ? 1 : 0;
+  #readLinesWithCarriageReturns(text: string, out: SseEvent[]): void {
+    let position = this.#afterCarriageReturn && text.charCodeAt(0) === LF ? 1 : 0;
     this.#afterCarriageReturn = false;
-    let cr = text.indexOf("\r", at);
-    while (at < text.length) {
-      const lf = text.indexOf("\n", at);
-      if (cr !== -1 && cr < at) cr = text.indexOf("\r", at);
-      if (lf === -1 && cr === -1) return this.#keep(text.slice(at));
+    let cr = text.indexOf("\r", position);
+    while (position < text.length) {
+      const lf = text.indexOf("\n", position);
+      if (cr !== -1 && cr < position) cr = text.indexOf("\r", position);
+      if (lf === -1 && cr === -1) return this.#bufferLine(text.slice(position));
       const end = lf === -1 || (cr !== -1 && cr < lf) ? cr : lf;
-      this.#completeLine(text.slice(at, end), out);
-      at = end + 1;
+      this.#completeLine(text.slice(position, end), out);
+      position = end + 1;
       if (text.charCodeAt(end) === CR) {
-        if (at === text.length) this.#afterCarriageReturn = true;
-        else if (text.charCodeAt(at) === LF) at += 1;
+        if (position === text.length) this.#afterCarriageReturn = true;
+        else if (text.charCodeAt(position) === LF) position += 1;
       }
     }
   }
 
-  #keep(text: string): void {
-    this.#line.add(text);
-    this.#limit(this.#line.length);
+  #bufferLine(text: string): void {
+    this.#line.append(text);
+    this.#assertWithinLimit(this.#line.length);
   }
 
   #completeLine(rest: string, out: SseEvent[]): void {
@@ -161,10 +165,10 @@ export class SseDecoder implements StreamMachine<string | Uint8Array, SseEvent> 
 
   #readLine(line: string, out: SseEvent[]): void {
     if (line === "") return this.#dispatch(out, true);
-    this.#limit(line.length);
+    this.#assertWithinLimit(line.length);
     const colon = line.indexOf(":");
     if (colon === 0) {
-      this.comments += 1;
+      this.commentCount += 1;
       return;
     }
     const field = colon === -1 ? line : line.slice(0, colon);
@@ -178,17 +182,17 @@ export class SseDecoder implements StreamMachine<string | Uint8Array, SseEvent> 
         this.#event = value;
         return;
       case "id":
-        this.otherLines += 1;
+        this.otherLineCount += 1;
         if (!value.includes("\0")) this.#id = value;
         return;
       case "retry":
-        this.otherLines += 1;
+        this.otherLineCount += 1;
         if (/^\d+$/.test(value)) this.retry = Number(value);
         return;
       default:
-        this.otherLines += 1;
-        // A stray blank before "data:" was recorded on several servers; to the letter the line is no field at
-        // all and its words would be lost.
+        this.otherLineCount += 1;
+        // Several recorded servers send a space before "data:". The specification ignores such lines, which would
+        // drop their text.
         if (this.#strictFields) return;
         if (field.trimStart() === "data" && line.charCodeAt(colon) === COLON) this.#addData(value);
     }
@@ -197,12 +201,12 @@ export class SseDecoder implements StreamMachine<string | Uint8Array, SseEvent> 
   #addData(value: string): void {
     if (this.#data === undefined) {
       this.#data = value;
-      return this.#limit(value.length);
+      return this.#assertWithinLimit(value.length);
     }
-    // Thousands of lines, appended one by one, would be a tree of as many nodes.
-    this.#moreData ??= new GrowingText();
-    this.#moreData.add(`\n${value}`);
-    this.#limit(this.#data.length + this.#moreData.length);
+    // String concatenation of thousands of lines would build a deep tree of strings.
+    this.#moreData ??= new TextAccumulator();
+    this.#moreData.append(`\n${value}`);
+    this.#assertWithinLimit(this.#data.length + this.#moreData.length);
   }
 
   #dispatch(out: SseEvent[], terminated: boolean): void {
@@ -216,15 +220,15 @@ export class SseDecoder implements StreamMachine<string | Uint8Array, SseEvent> 
     this.#event = undefined;
   }
 
-  #limit(length: number): void {
+  #assertWithinLimit(length: number): void {
     if (length <= this.#maxEventLength) return;
     this.#line.clear();
     this.#data = undefined;
     this.#moreData = undefined;
-    this.#broken = true;
+    this.#isBroken = true;
     throw new WireError(
       "event_too_large",
-      `one event has more than ${this.#maxEventLength} characters, which is the limit`,
+      `an event is longer than the limit of ${this.#maxEventLength} characters`,
     );
   }
 }

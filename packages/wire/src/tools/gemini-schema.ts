@@ -1,86 +1,92 @@
 import { isObject, nonEmptyString, type JsonObject, type JsonValue } from "../json.ts";
-import { define, guessType } from "./schema.ts";
+import { defineProperty, inferType } from "./json-schema.ts";
 
 /**
- * A function's parameters in the few words of Google's Schema, which refuses all others by name ("Unknown name
- * \"additionalProperties\"", cline issue 7339, opencode issue 11889): references are written out, `const` and `oneOf`
- * become `enum` and `anyOf`, several types become choices, null becomes `nullable`. What the choices at the very top
- * may hold is offered there, for no choice may stand at the top itself.
+ * Converts a function's parameters to Google's Schema, which rejects unknown keywords by name ("Unknown name
+ * \"additionalProperties\"", cline issue 7339, opencode issue 11889). References are inlined, `const` and `oneOf`
+ * become `enum` and `anyOf`, type lists become alternatives and null becomes `nullable`. Google allows no alternatives
+ * at the top level, so their properties are merged there.
  */
-export function geminiSchema(schema: JsonObject): JsonObject {
-  const writer = new GeminiSchema(schema);
+export function toGeminiSchema(schema: JsonObject): JsonObject {
+  const writer = new GeminiSchemaWriter(schema);
   const { anyOf, oneOf, ...rest } = schema;
-  const top = writer.write({ ...rest, type: "object" }, []);
+  const topLevel = writer.write({ ...rest, type: "object" }, []);
   const properties: JsonObject = {};
-  for (const choice of [...schemasIn(anyOf), ...schemasIn(oneOf)]) {
-    const { properties: offered } = writer.write({ ...choice, type: "object" }, []);
-    if (isObject(offered)) copy(offered, properties);
+  for (const choice of [...filterSchemas(anyOf), ...filterSchemas(oneOf)]) {
+    const { properties: choiceProperties } = writer.write({ ...choice, type: "object" }, []);
+    if (isObject(choiceProperties)) copyProperties(choiceProperties, properties);
   }
-  if (isObject(top["properties"])) copy(top["properties"], properties);
-  return { ...top, properties };
+  if (isObject(topLevel["properties"])) copyProperties(topLevel["properties"], properties);
+  return { ...topLevel, properties };
 }
 
 /**
- * Keywords that mean the same on both sides. Of the others those of a schema are translated, and the rest is dropped;
- * lengths and patterns too, for llama.cpp cannot build its grammar with them (issues 17574 and 25895).
+ * Keywords with the same meaning in JSON Schema and Google's Schema. Lengths and patterns are dropped, because gateways also
+ * use this dialect for llama.cpp, which cannot build a grammar from them (issues 17574 and 25895).
  */
-const plainKeywords = ["description", "minimum", "maximum"];
-const formats = new Set(["date-time", "float", "double", "int32", "int64"]);
-const types = new Set(["object", "array", "string", "number", "integer", "boolean"]);
+const sharedKeywords = ["description", "minimum", "maximum"];
+const supportedFormats = new Set(["date-time", "float", "double", "int32", "int64"]);
+const supportedTypes = new Set(["object", "array", "string", "number", "integer", "boolean"]);
 
-/** References that lead to each other cannot be written out without end: past these limits comes any object. */
-const deepest = 32;
-const most = 4_000;
+/** Limits for recursive references. Deeper schemas become `{ type: "object" }`. */
+const maxDepth = 32;
+const maxSchemas = 4_000;
 
-class GeminiSchema {
+class GeminiSchemaWriter {
   readonly #root: JsonObject;
-  #written = 0;
+  #schemaCount = 0;
 
   constructor(root: JsonObject) {
     this.#root = root;
   }
 
-  write(given: JsonObject, path: readonly string[]): JsonObject {
-    const { $ref: reference, allOf, ...own } = given;
-    this.#written += 1;
-    if (path.length > deepest || this.#written > most) return { type: "object" };
+  write(source: JsonObject, path: readonly string[]): JsonObject {
+    const { $ref: reference, allOf, ...keywords } = source;
+    this.#schemaCount += 1;
+    if (path.length > maxDepth || this.#schemaCount > maxSchemas) return { type: "object" };
     if (typeof reference === "string") {
       if (path.includes(reference)) return { type: "object" };
-      return this.write({ ...this.#referred(reference), ...own }, [...path, reference]);
+      return this.write({ ...this.#resolveReference(reference), ...keywords }, [
+        ...path,
+        reference,
+      ]);
     }
-    const all = schemasIn(allOf);
-    if (all.length > 0) return this.write(all.reduce(together, own), [...path, "allOf"]);
-    return this.#choices(own, path) ?? this.#single(own, path);
+    const allOfSchemas = filterSchemas(allOf);
+    if (allOfSchemas.length > 0)
+      return this.write(allOfSchemas.reduce(mergeSchemas, keywords), [...path, "allOf"]);
+    return this.#writeAlternatives(keywords, path) ?? this.#writeSingle(keywords, path);
   }
 
-  #referred(reference: string): JsonObject {
-    let found: JsonValue | undefined = this.#root;
+  #resolveReference(reference: string): JsonObject {
+    let target: JsonValue | undefined = this.#root;
     for (const step of reference.split("/").slice(1)) {
       const name = step.replaceAll("~1", "/").replaceAll("~0", "~");
-      found = isObject(found) && Object.hasOwn(found, name) ? found[name] : undefined;
+      target = isObject(target) && Object.hasOwn(target, name) ? target[name] : undefined;
     }
-    return isObject(found) ? found : {};
+    return isObject(target) ? target : {};
   }
 
-  /** `anyOf`, alone as Google wants it; one choice beside null is that choice. */
-  #choices(schema: JsonObject, path: readonly string[]): JsonObject | undefined {
+  /**
+   * Google allows no keywords next to `anyOf`. One alternative next to null becomes that alternative with `nullable`.
+   */
+  #writeAlternatives(schema: JsonObject, path: readonly string[]): JsonObject | undefined {
     const { anyOf, oneOf, type, ...rest } = schema;
-    const listed = [...schemasIn(anyOf), ...schemasIn(oneOf)];
-    if (listed.length > 0) {
-      const beside = type === undefined || Array.isArray(type) ? rest : { ...rest, type };
-      return this.#asChoices(
-        listed.map((choice) => together(beside, choice)),
+    const alternatives = [...filterSchemas(anyOf), ...filterSchemas(oneOf)];
+    if (alternatives.length > 0) {
+      const siblings = type === undefined || Array.isArray(type) ? rest : { ...rest, type };
+      return this.#writeAnyOf(
+        alternatives.map((choice) => mergeSchemas(siblings, choice)),
         path,
       );
     }
     if (!Array.isArray(type)) return undefined;
-    return this.#asChoices(
-      type.map((one) => ({ ...rest, type: one })),
+    return this.#writeAnyOf(
+      type.map((name) => ({ ...rest, type: name })),
       path,
     );
   }
 
-  #asChoices(choices: readonly JsonObject[], path: readonly string[]): JsonObject {
+  #writeAnyOf(choices: readonly JsonObject[], path: readonly string[]): JsonObject {
     const written = choices
       .filter((choice) => choice["type"] !== "null")
       .map((choice) => this.write(choice, [...path, "anyOf"]));
@@ -91,17 +97,20 @@ class GeminiSchema {
     return { anyOf: written.map((choice) => ({ ...choice, ...nullable })) };
   }
 
-  #single(schema: JsonObject, path: readonly string[]): JsonObject {
-    const guessed = schema["type"];
-    const type = typeof guessed === "string" && types.has(guessed) ? guessed : guessType(schema);
+  #writeSingle(schema: JsonObject, path: readonly string[]): JsonObject {
+    const declaredType = schema["type"];
+    const type =
+      typeof declaredType === "string" && supportedTypes.has(declaredType)
+        ? declaredType
+        : inferType(schema);
     const out: JsonObject = { type };
-    for (const keyword of plainKeywords)
+    for (const keyword of sharedKeywords)
       if (schema[keyword] !== undefined) out[keyword] = schema[keyword];
     const { format, nullable } = schema;
-    if (typeof format === "string" && formats.has(format)) out["format"] = format;
+    if (typeof format === "string" && supportedFormats.has(format)) out["format"] = format;
     if (nullable === true) out["nullable"] = true;
-    this.#values(schema, type, out);
-    if (type === "object") this.#properties(schema, path, out);
+    this.#writeEnum(schema, type, out);
+    if (type === "object") this.#writeProperties(schema, path, out);
     if (type === "array") {
       const items = isObject(schema["items"]) ? schema["items"] : { type: "string" };
       out["items"] = this.write(items, [...path, "items"]);
@@ -109,10 +118,12 @@ class GeminiSchema {
     return out;
   }
 
-  /** Only texts may be listed, and no empty one; other values are told in the description. */
-  #values(schema: JsonObject, type: string, out: JsonObject): void {
-    const listed = Array.isArray(schema["enum"]) ? schema["enum"] : [schema["const"]];
-    const values = listed.filter((value) => value !== undefined && value !== null && value !== "");
+  /** Google's `enum` allows only non-empty strings. Other values are listed in the description. */
+  #writeEnum(schema: JsonObject, type: string, out: JsonObject): void {
+    const alternatives = Array.isArray(schema["enum"]) ? schema["enum"] : [schema["const"]];
+    const values = alternatives.filter(
+      (value) => value !== undefined && value !== null && value !== "",
+    );
     if (values.length === 0) return;
     if (type === "string") {
       out["enum"] = values.map((value) =>
@@ -120,35 +131,35 @@ class GeminiSchema {
       );
       return;
     }
-    const told = `One of: ${values.map((value) => JSON.stringify(value)).join(", ")}.`;
+    const valuesText = `One of: ${values.map((value) => JSON.stringify(value)).join(", ")}.`;
     const description = nonEmptyString(out["description"]);
-    out["description"] = description === undefined ? told : `${description} ${told}`;
+    out["description"] = description === undefined ? valuesText : `${description} ${valuesText}`;
   }
 
-  #properties(schema: JsonObject, path: readonly string[], out: JsonObject): void {
+  #writeProperties(schema: JsonObject, path: readonly string[], out: JsonObject): void {
     const { properties, required } = schema;
     if (!isObject(properties)) return;
     const written: JsonObject = {};
     for (const [name, property] of Object.entries(properties))
-      define(
+      defineProperty(
         written,
         name,
         this.write(isObject(property) ? property : {}, [...path, "properties"]),
       );
     if (Object.keys(written).length === 0) return;
     out["properties"] = written;
-    const known = (Array.isArray(required) ? required : []).filter(
+    const knownRequired = (Array.isArray(required) ? required : []).filter(
       (name) => typeof name === "string" && Object.hasOwn(written, name),
     );
-    if (known.length > 0) out["required"] = known;
+    if (knownRequired.length > 0) out["required"] = knownRequired;
   }
 }
 
-/** Two schemas that both hold: the properties of both, and of everything else what the second says. */
-function together(first: JsonObject, second: JsonObject): JsonObject {
+/** Merges two schemas of `allOf`: properties of both; the second one wins for other keywords. */
+function mergeSchemas(first: JsonObject, second: JsonObject): JsonObject {
   const properties: JsonObject = {};
-  for (const one of [first["properties"], second["properties"]])
-    if (isObject(one)) copy(one, properties);
+  for (const source of [first["properties"], second["properties"]])
+    if (isObject(source)) copyProperties(source, properties);
   const required = [first["required"], second["required"]].flatMap((names) =>
     Array.isArray(names) ? names : [],
   );
@@ -160,10 +171,10 @@ function together(first: JsonObject, second: JsonObject): JsonObject {
   };
 }
 
-function schemasIn(list: JsonValue | undefined): JsonObject[] {
+function filterSchemas(list: JsonValue | undefined): JsonObject[] {
   return Array.isArray(list) ? list.filter(isObject) : [];
 }
 
-function copy(from: JsonObject, to: JsonObject): void {
-  for (const [name, value] of Object.entries(from)) define(to, name, value);
+function copyProperties(source: JsonObject, target: JsonObject): void {
+  for (const [name, value] of Object.entries(source)) defineProperty(target, name, value);
 }

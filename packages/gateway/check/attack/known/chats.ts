@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { AttackCase } from "../cases.ts";
 import { send, type ClientReply } from "../client.ts";
-import { endFaults, errorFaults } from "../judge-reply.ts";
+import { findEndFaults, findErrorFaults } from "../judge-reply.ts";
 import type { Target } from "../target.ts";
 
 /* Chats that are large, and chats whose private values are hard to find. */
@@ -17,17 +17,20 @@ class ChatCaller {
     this.#token = token;
   }
 
-  /** Sends a request, of which anything but a failure of the gateway is right. */
+  /** Sends a request; any reply except an internal error is accepted. */
   async call(method: string, path: string, body?: unknown): Promise<ClientReply> {
     const headers = { authorization: `Bearer ${this.#token}`, "content-type": "application/json" };
     const text = body === undefined ? {} : { body: JSON.stringify(body) };
     const reply = await send(this.#target.url, { method, path, headers, ...text });
-    const faults = [...endFaults(reply), ...(reply.status >= 400 ? errorFaults(reply) : [])];
+    const faults = [
+      ...findEndFaults(reply),
+      ...(reply.status >= 400 ? findErrorFaults(reply) : []),
+    ];
     this.faults.push(...faults.map((fault) => `${method} ${path.slice(0, 80)}: ${fault}`));
     return reply;
   }
 
-  /** The id of a new chat; "" if it is refused. */
+  /** Returns the id of a new chat; "" if it is rejected. */
   async create(body: unknown): Promise<string> {
     const { status, text } = await this.call("POST", "/api/chats", body);
     if (status === 201) return (JSON.parse(text) as { chat: { chat_id: string } }).chat.chat_id;
@@ -35,9 +38,9 @@ class ChatCaller {
     return "";
   }
 
-  /** Waits until nothing runs in a chat. */
-  async settled(chat: string): Promise<void> {
-    for (let tries = 0; tries < 300; tries += 1) {
+  /** Waits until no answer is running in a chat. */
+  async waitUntilSettled(chat: string): Promise<void> {
+    for (let attempt = 0; attempt < 300; attempt += 1) {
       const { status, text } = await this.call("GET", `/api/chats/${chat}`);
       if (status !== 200 || !text.includes('"status":"running"')) return;
       await sleep(30);
@@ -58,7 +61,7 @@ const patterns = [
   `${"(".repeat(30)}\\b${")+".repeat(30)}a`,
 ];
 
-export function chatCases(token: string): AttackCase[] {
+export function createChatCases(token: string): AttackCase[] {
   return [
     {
       name: "a chat of 100,000 messages is imported, opened, edited, searched and exported",
@@ -66,12 +69,12 @@ export function chatCases(token: string): AttackCase[] {
       alone: true,
       async run(target) {
         const caller = new ChatCaller(target, token);
-        const messages = Array.from({ length: 100_000 }, (_, at) => ({
-          role: at % 2 === 0 ? "user" : "assistant",
-          content: `message ${at}`,
+        const messages = Array.from({ length: 100_000 }, (_, index) => ({
+          role: index % 2 === 0 ? "user" : "assistant",
+          content: `message ${index}`,
         }));
-        const imported = await caller.call("POST", "/api/chats/import", messages);
-        const chat = /"chat_id":"([^"]+)"/.exec(imported.text)?.[1];
+        const importReply = await caller.call("POST", "/api/chats/import", messages);
+        const chat = /"chat_id":"([^"]+)"/.exec(importReply.text)?.[1];
         if (chat === undefined) return caller.faults;
         await useChat(caller, chat);
         return caller.faults;
@@ -83,14 +86,14 @@ export function chatCases(token: string): AttackCase[] {
       alone: true,
       async run(target) {
         const caller = new ChatCaller(target, token);
-        const messages = Array.from({ length: 2000 }, (_, at) => ({
-          role: at % 2 === 0 ? "user" : "assistant",
-          content: `message ${at}`,
+        const messages = Array.from({ length: 2000 }, (_, index) => ({
+          role: index % 2 === 0 ? "user" : "assistant",
+          content: `message ${index}`,
         }));
-        const imported = await caller.call("POST", "/api/chats/import", messages);
-        const chat = /"chat_id":"([^"]+)"/.exec(imported.text)?.[1];
+        const importReply = await caller.call("POST", "/api/chats/import", messages);
+        const chat = /"chat_id":"([^"]+)"/.exec(importReply.text)?.[1];
         if (chat === undefined)
-          return [...caller.faults, `not imported: ${imported.text.slice(0, 300)}`];
+          return [...caller.faults, `not imported: ${importReply.text.slice(0, 300)}`];
         await useChat(caller, chat);
         return caller.faults;
       },
@@ -100,9 +103,11 @@ export function chatCases(token: string): AttackCase[] {
       alone: true,
       async run(target) {
         const caller = new ChatCaller(target, token);
-        const node = Object.fromEntries(Array.from({ length: 90 }, (_, at) => [`k${at}`, `${at}`]));
+        const node = Object.fromEntries(
+          Array.from({ length: 90 }, (_, index) => [`k${index}`, `${index}`]),
+        );
         const nodes = Object.fromEntries(
-          Array.from({ length: 10_000 }, (_, at) => [`n${at}`, node]),
+          Array.from({ length: 10_000 }, (_, index) => [`n${index}`, node]),
         );
         await caller.call("POST", "/api/chats/import", {
           format: "deltawire.chat",
@@ -115,7 +120,7 @@ export function chatCases(token: string): AttackCase[] {
       },
     },
     ...patterns.map((pattern): AttackCase => ({
-      name: `the private pattern ${pattern} on 80 KB`,
+      name: `the privacy pattern ${pattern} on 80 KB`,
       requests: 10,
       alone: true,
       async run(target) {
@@ -126,13 +131,13 @@ export function chatCases(token: string): AttackCase[] {
         });
         if (status !== 201) return caller.faults;
         const { chat_id } = (JSON.parse(text) as { chat: { chat_id: string } }).chat;
-        for (const words of [
+        for (const message of [
           "a".repeat(80_000),
           "a ".repeat(40_000),
           `${"a".repeat(39)}! `.repeat(2000),
         ]) {
-          await caller.call("POST", `/api/chats/${chat_id}/send`, { text: words });
-          await caller.settled(chat_id);
+          await caller.call("POST", `/api/chats/${chat_id}/send`, { text: message });
+          await caller.waitUntilSettled(chat_id);
         }
         return caller.faults;
       },
@@ -159,7 +164,7 @@ export function chatCases(token: string): AttackCase[] {
         ];
         for (const text of texts) {
           await caller.call("POST", `/api/chats/${chat}/send`, { text });
-          await caller.settled(chat);
+          await caller.waitUntilSettled(chat);
         }
         return caller.faults;
       },
@@ -171,24 +176,24 @@ export function chatCases(token: string): AttackCase[] {
       alone: true,
       async run(target) {
         const caller = new ChatCaller(target, token);
-        const half = async (from: number): Promise<number> => {
-          for (let at = from; at < from + 200; at += 1) {
+        const measureHeapAfterChats = async (start: number): Promise<number> => {
+          for (let index = start; index < start + 200; index += 1) {
             const chat = await caller.create({
               settings: { privacy: { enabled: true, fields: [{ kind: "email" }] } },
             });
             const text = Array.from(
               { length: 1500 },
-              (_, nth) => `user${at}x${nth}@host${nth}.example`,
+              (_, number) => `user${index}x${number}@host${number}.example`,
             ).join(" ");
             await caller.call("POST", `/api/chats/${chat}/send`, { text });
-            await caller.settled(chat);
+            await caller.waitUntilSettled(chat);
           }
           return (await target.measure({ collect: true }))?.heapBytes ?? 0;
         };
-        const before = await half(0);
-        const after = await half(200);
+        const before = await measureHeapAfterChats(0);
+        const after = await measureHeapAfterChats(200);
         const perChat = (after - before) / 200;
-        return perChat > mostBytesPerChat
+        return perChat > maxBytesPerChat
           ? [...caller.faults, `each chat leaves ${Math.round(perChat / 1024)} KB in memory`]
           : caller.faults;
       },
@@ -196,11 +201,11 @@ export function chatCases(token: string): AttackCase[] {
   ];
 }
 
-const mostBytesPerChat = 64 * 1024;
+const maxBytesPerChat = 64 * 1024;
 
 async function useChat(caller: ChatCaller, chat: string): Promise<void> {
-  const opened = await caller.call("GET", `/api/chats/${chat}`);
-  const revision = Number(/"revision":(\d+)/.exec(opened.text)?.[1] ?? 0);
+  const openReply = await caller.call("GET", `/api/chats/${chat}`);
+  const revision = Number(/"revision":(\d+)/.exec(openReply.text)?.[1] ?? 0);
   await caller.call("POST", `/api/chats/${chat}/edits`, {
     revision,
     edits: [{ type: "rename", title: "renamed" }],
@@ -210,6 +215,6 @@ async function useChat(caller: ChatCaller, chat: string): Promise<void> {
   for (const format of ["markdown", "html", "json", "openai"])
     await caller.call("GET", `/api/chats/${chat}/export?format=${format}`);
   await caller.call("POST", `/api/chats/${chat}/send`, { text: "and more" });
-  await caller.settled(chat);
+  await caller.waitUntilSettled(chat);
   await caller.call("DELETE", `/api/chats/${chat}`);
 }

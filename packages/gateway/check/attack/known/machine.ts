@@ -17,22 +17,22 @@ import { freePort } from "../../../../../test/free-port.ts";
 import type { AttackCase } from "../cases.ts";
 import { send } from "../client.ts";
 
-/* A machine that fails: a full disk under the log, too few files, a damaged lock. Each has a gateway of its own. */
+/* Machine failures: a full disk, too few file descriptors, a damaged lock. Each uses a separate gateway. */
 
 const main = fileURLToPath(new URL("../../../src/main.ts", import.meta.url));
 const fullDevice = "/dev/full";
 
 interface Start {
-  /** Where standard output and error go. */
+  /** File descriptor of standard output and error. */
   stdout?: string;
   stderr?: string;
   /** A limit of the shell, such as `-n 64`. */
   limit?: string;
-  /** What is done in its folder before it starts. */
+  /** Prepares the folder before the start. */
   prepare?(folder: string): void;
 }
 
-/** Starts a gateway with the demo model, does something with it, and ends it. */
+/** Starts a gateway with the demo model, runs `work`, and stops it. */
 async function withGateway(
   start: Start,
   work: (url: string, child: ChildProcess) => Promise<string[]>,
@@ -60,7 +60,7 @@ async function withGateway(
   });
   const url = `http://127.0.0.1:${port}`;
   try {
-    for (let tries = 0; ; tries += 1) {
+    for (let attempt = 0; ; attempt += 1) {
       const { status } = await send(url, {
         method: "GET",
         path: "/healthz",
@@ -69,7 +69,7 @@ async function withGateway(
       if (status === 200) break;
       if (child.exitCode !== null)
         return [`the gateway ended with ${child.exitCode} instead of starting`];
-      if (tries > 300) return ["the gateway did not start within 30 s"];
+      if (attempt > 300) return ["the gateway did not start within 30 s"];
       await sleep(100);
     }
     const faults = await work(url, child);
@@ -77,32 +77,32 @@ async function withGateway(
       ? faults
       : [...faults, `the gateway ended with ${child.exitCode}`];
   } finally {
-    const ended = new Promise((resolve) => child.once("exit", resolve));
+    const exited = new Promise((resolve) => child.once("exit", resolve));
     if (child.exitCode === null && child.signalCode === null) {
       child.kill("SIGKILL");
-      await ended;
+      await exited;
     }
     for (const file of files) closeSync(file);
     rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
   }
 }
 
-/** Requests that are logged, each of which has to be answered. */
-async function loggedRequests(url: string): Promise<string[]> {
+/** Sends requests that are logged. Each must get a reply. */
+async function sendLoggedRequests(url: string): Promise<string[]> {
   const faults: string[] = [];
   for (let times = 0; times < 20; times += 1) {
     const { status, reason } = await send(url, { method: "GET", path: "/v1/models" });
-    if (status !== 200) faults.push(`a request gets ${status} ${reason}`);
+    if (status !== 200) faults.push(`a request received ${status} ${reason}`);
   }
   return faults;
 }
 
-/** More connections than files are left for, while requests come in. */
-async function withoutFiles(url: string): Promise<string[]> {
+/** Opens more connections than file descriptors are left, while requests come in. */
+async function exhaustFileDescriptors(url: string): Promise<string[]> {
   const { hostname, port } = new URL(url);
   const sockets: Socket[] = [];
   const faults: string[] = [];
-  for (let at = 0; at < 200; at += 1) {
+  for (let index = 0; index < 200; index += 1) {
     const socket = connect(Number(port), hostname);
     socket.on("error", () => undefined);
     sockets.push(socket);
@@ -110,12 +110,12 @@ async function withoutFiles(url: string): Promise<string[]> {
   await sleep(300);
   for (const path of ["/", "/assets/x.js", "/v1/models", "/api/chats"]) {
     const reply = await send(url, { method: "GET", path, timeoutMs: 3000 });
-    // A connection that is not taken is the system's answer; a 500 would be ours.
-    if (reply.status === 500) faults.push(`GET ${path} gets 500: ${reply.text.slice(0, 300)}`);
+    // The system may refuse the connection, but the gateway must not reply with a 500.
+    if (reply.status === 500) faults.push(`GET ${path} returned 500: ${reply.text.slice(0, 300)}`);
   }
   for (const socket of sockets) socket.destroy();
   await sleep(300);
-  for (let tries = 0; tries < 20; tries += 1) {
+  for (let attempt = 0; attempt < 20; attempt += 1) {
     const { status } = await send(url, {
       method: "GET",
       path: "/healthz",
@@ -124,48 +124,48 @@ async function withoutFiles(url: string): Promise<string[]> {
     if (status === 200) return faults;
     await sleep(200);
   }
-  return [...faults, "no answer after files are free again"];
+  return [...faults, "no reply from /healthz after the connections were closed"];
 }
 
-export function machineCases(): AttackCase[] {
-  const onFull = existsSync(fullDevice);
-  const withShell = process.platform !== "win32";
+export function createMachineCases(): AttackCase[] {
+  const hasFullDevice = existsSync(fullDevice);
+  const hasShell = process.platform !== "win32";
   return [
-    ...(onFull
+    ...(hasFullDevice
       ? [
           {
-            name: "a full disk under the log",
+            name: "the disk of the log is full",
             alone: true,
             requests: 20,
-            run: () => withGateway({ stderr: fullDevice }, loggedRequests),
+            run: () => withGateway({ stderr: fullDevice }, sendLoggedRequests),
           },
           {
-            name: "a full disk under standard output at the start",
+            name: "the disk of standard output is full at startup",
             alone: true,
             requests: 20,
-            run: () => withGateway({ stdout: fullDevice }, loggedRequests),
+            run: () => withGateway({ stdout: fullDevice }, sendLoggedRequests),
           },
           {
-            name: "a full disk under both outputs",
+            name: "the disk of both outputs is full",
             alone: true,
             requests: 20,
-            run: () => withGateway({ stdout: fullDevice, stderr: fullDevice }, loggedRequests),
+            run: () => withGateway({ stdout: fullDevice, stderr: fullDevice }, sendLoggedRequests),
           },
         ]
       : []),
-    ...(withShell
+    ...(hasShell
       ? [
           {
             name: "no file descriptors are left",
             alone: true,
             requests: 10,
-            run: () => withGateway({ limit: "-n 60" }, (url) => withoutFiles(url)),
+            run: () => withGateway({ limit: "-n 60" }, (url) => exhaustFileDescriptors(url)),
           },
         ]
       : []),
     ...["", "garbage", "\u0000".repeat(5000), "999999999999", "-1", "{}"].map(
-      (content, at): AttackCase => ({
-        name: `a damaged lock of the store, number ${at}`,
+      (content, index): AttackCase => ({
+        name: `a damaged lock of the store, number ${index}`,
         requests: 1,
         run: () =>
           withGateway(
@@ -178,7 +178,9 @@ export function machineCases(): AttackCase[] {
             },
             async (url) => {
               const { status, text } = await send(url, { method: "GET", path: "/api/tasks" });
-              return status === 200 ? [] : [`GET /api/tasks gets ${status}: ${text.slice(0, 300)}`];
+              return status === 200
+                ? []
+                : [`GET /api/tasks returned ${status}: ${text.slice(0, 300)}`];
             },
           ),
       }),

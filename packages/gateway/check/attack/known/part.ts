@@ -1,51 +1,54 @@
-import type { AttackCase, Part } from "../cases.ts";
+import type { AttackCase, AttackPart } from "../cases.ts";
 import { send } from "../client.ts";
 import { RawConnection } from "../connections.ts";
-import { endFaults, type Wire } from "../judge-reply.ts";
-import { playScript } from "../scripted-model.ts";
-import { secretFor, SecretWatch } from "../secrets.ts";
-import { goodWord } from "../upstream/good-replies.ts";
-import { hostileUpstream } from "../upstream/hostile-upstream.ts";
+import { findEndFaults, type Wire } from "../judge-reply.ts";
+import { sendScriptedReply } from "../scripted-model.ts";
+import { createSecret, SecretScanner } from "../secrets.ts";
+import { goodText } from "../upstream/good-replies.ts";
+import { startHostileUpstream } from "../upstream/hostile-upstream.ts";
 import * as zlib from "node:zlib";
-import { chatCases } from "./chats.ts";
-import { machineCases } from "./machine.ts";
-import { injected, knownReplies, splittingReply, splittingVariants } from "./replies.ts";
+import { createChatCases } from "./chats.ts";
+import { createMachineCases } from "./machine.ts";
+import { injectedHeader, knownReplies, splittingReply, splittingVariants } from "./replies.ts";
 
 const wires: readonly Wire[] = ["chat", "responses"];
-/** A reply that has ended reaches its client within this time. */
+/** A complete reply must reach its client within this time. */
 const endMs = 10_000;
 
-/** Attacks that once succeeded and are not in the tables of the other parts, with the numbers with which they did. */
-export async function knownPart(token: string, isWanted: (name: string) => boolean): Promise<Part> {
-  const key = secretFor("key of the known upstream");
-  const upstream = await hostileUpstream((path, body) => {
+/** Creates the attacks that once succeeded and are not in the tables of the other parts, with the sizes that they used. */
+export async function createKnownPart(
+  token: string,
+  isWanted: (name: string) => boolean,
+): Promise<AttackPart> {
+  const key = createSecret("key of the known upstream");
+  const upstream = await startHostileUpstream((path, body) => {
     if (!/\/(?:responses|chat\/completions)$/.test(path)) return splittingReply;
-    return knownReplies[body["model"] as string] ?? playScript;
+    return knownReplies[body["model"] as string] ?? sendScriptedReply;
   });
-  const secrets = new SecretWatch({ "the key of the upstream": key, "the token": token });
+  const secrets = new SecretScanner({ "the key of the upstream": key, "the token": token });
   const cases = [
-    ...replyCases(token),
-    ...requestCases(token),
-    ...chatCases(token),
-    ...machineCases(),
+    ...createReplyCases(token),
+    ...createRequestCases(token),
+    ...createChatCases(token),
+    ...createMachineCases(),
   ];
   return {
     name: "known attacks",
     toml: `${wires.map((wire) => `[upstreams.${wire}]\nbase_url = "${upstream.url}/v1"\nspeaks = "${wire}"\napi_key = "${key}"\nmodels = ["m"]\nretries = 0\nidle_timeout_seconds = 5\n`).join("")}[chats]\nmodel = "chat/m"\ntitles = false\n[agents.helper]\nmodel = "chat/m"\n`,
     cases: cases.filter(({ name }) => isWanted(name)),
-    atOnce: 3,
+    concurrency: 3,
     secrets,
     close: () => upstream.close(),
   };
 }
 
-/** For both client wires, both upstream wires and both forms: what a reply lacks that was given by a known model. */
-async function wireFaults(
+/** Returns what is wrong with a known model's reply, for both client APIs, both upstream APIs, streaming or not. */
+async function findWireFaults(
   url: string,
   token: string,
   model: string,
   upstreams: readonly Wire[],
-  fault: (status: number, text: string) => string | undefined,
+  findFault: (status: number, text: string) => string | undefined,
 ): Promise<string[]> {
   const faults: string[] = [];
   for (const upstream of upstreams)
@@ -64,37 +67,41 @@ async function wireFaults(
           body: JSON.stringify(body),
           timeoutMs: endMs,
         });
-        const found = [...endFaults(reply), ...[fault(reply.status, reply.text) ?? []].flat()];
+        const replyFaults = [
+          ...findEndFaults(reply),
+          ...[findFault(reply.status, reply.text) ?? []].flat(),
+        ];
         faults.push(
-          ...found.map(
-            (each) => `${wire} on ${upstream}, ${stream ? "streamed" : "complete"}: ${each}`,
+          ...replyFaults.map(
+            (replyFault) =>
+              `${wire} on ${upstream}, ${stream ? "streamed" : "complete"}: ${replyFault}`,
           ),
         );
       }
   return faults;
 }
 
-function replyCases(token: string): AttackCase[] {
+function createReplyCases(token: string): AttackCase[] {
   return [
     ...["empty", "false", "null", "zero"].map((kind): AttackCase => ({
       name: `good replies whose error is ${kind}`,
       requests: 16,
       async run({ url }) {
-        const once = (): Promise<string[]> =>
-          wireFaults(url, token, `${kind}-error`, wires, (status, text) =>
-            status === 200 && text.includes(goodWord)
+        const runOnce = (): Promise<string[]> =>
+          findWireFaults(url, token, `${kind}-error`, wires, (status, text) =>
+            status === 200 && text.includes(goodText)
               ? undefined
               : `${status} ${text.slice(0, 300)}`,
           );
-        // The second time shows whether the first was held against the upstream.
-        return [...(await once()), ...(await once())];
+        // The second request shows if the first was counted as a failure of the upstream.
+        return [...(await runOnce()), ...(await runOnce())];
       },
     })),
     {
-      name: "a Responses upstream that ends with cancelled",
+      name: "a Responses upstream that ends with response.cancelled",
       requests: 4,
       run: ({ url }) =>
-        wireFaults(url, token, "cancelled", ["responses"], (status) =>
+        findWireFaults(url, token, "cancelled", ["responses"], (status) =>
           status === 500 ? "status 500" : undefined,
         ),
     },
@@ -123,7 +130,7 @@ function replyCases(token: string): AttackCase[] {
             const { received } = connection;
             connection.destroy();
             if (
-              received.split("\r\n").some((line) => line.startsWith(injected)) ||
+              received.split("\r\n").some((line) => line.startsWith(injectedHeader)) ||
               connection.statuses.length !== 1
             )
               faults.push(`${path}, variant ${variant}: ${received.slice(0, 500)}`);
@@ -136,22 +143,22 @@ function replyCases(token: string): AttackCase[] {
   ];
 }
 
-const blanks = " ".repeat(31_000);
+const spaces = " ".repeat(31_000);
 const acceptEncodings: Record<string, string> = {
-  "blanks before": `${blanks}gzip`,
-  "blanks within": `gzip${blanks};q=1`,
-  "blanks between": `gzip;${blanks}q=1,${blanks.slice(0, 10)}br`,
-  "blanks and no word": `x${blanks}x`,
+  "leading spaces": `${spaces}gzip`,
+  "spaces before the semicolon": `gzip${spaces};q=1`,
+  "spaces after the semicolon": `gzip;${spaces}q=1,${spaces.slice(0, 10)}br`,
+  "spaces between unknown encodings": `x${spaces}x`,
   tabs: `gzip${"\t".repeat(31_000)}x`,
   commas: ",".repeat(31_000),
   semicolons: `gzip${";".repeat(31_000)}`,
   digits: `gzip;q=0.${"0".repeat(31_000)}`,
 };
 
-function requestCases(token: string): AttackCase[] {
+function createRequestCases(token: string): AttackCase[] {
   return [
     ...Object.entries(acceptEncodings).map(([name, value]): AttackCase => ({
-      name: `ten requests at once with an Accept-Encoding of 31 KB: ${name}`,
+      name: `ten pipelined requests with an Accept-Encoding of 31 KB: ${name}`,
       requests: 30,
       async run({ url }) {
         const faults: string[] = [];
@@ -172,15 +179,15 @@ function requestCases(token: string): AttackCase[] {
       },
     })),
     {
-      name: "/openapi.json a hundred times at once",
+      name: "a hundred pipelined requests for /openapi.json",
       requests: 100,
       async run({ url }) {
         const connection = new RawConnection(url);
         await connection.write("GET /openapi.json HTTP/1.1\r\nhost: localhost\r\n\r\n".repeat(100));
         const isDone = (): boolean => connection.isClosed || connection.statuses.length >= 100;
-        const done = await connection.until(isDone, 30_000);
+        const isComplete = await connection.until(isDone, 30_000);
         connection.destroy();
-        return done ? [] : [`${connection.statuses.length} of 100 answers`];
+        return isComplete ? [] : [`${connection.statuses.length} of 100 answers`];
       },
     },
     ...Object.entries(largeBodies).map(([name, { path, body }]): AttackCase => ({
@@ -189,11 +196,11 @@ function requestCases(token: string): AttackCase[] {
       async run({ url }) {
         const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
         const reply = await send(url, { path, headers, body: body() });
-        return [...endFaults(reply), ...(reply.status === 500 ? ["status 500"] : [])];
+        return [...findEndFaults(reply), ...(reply.status === 500 ? ["status 500"] : [])];
       },
     })),
     {
-      name: "six bodies in zstd at once that unpack to 60 MB of {},",
+      name: "six zstd bodies at once that decompress to 60 MB of {},",
       requests: 6,
       alone: true,
       async run({ url }) {
@@ -210,7 +217,7 @@ function requestCases(token: string): AttackCase[] {
           Array.from({ length: 6 }, () => send(url, { path: "/v1/responses", headers, body })),
         );
         return replies.flatMap((reply) => [
-          ...endFaults(reply),
+          ...findEndFaults(reply),
           ...(reply.status === 500 ? ["status 500"] : []),
         ]);
       },
@@ -218,17 +225,17 @@ function requestCases(token: string): AttackCase[] {
   ];
 }
 
-const askWith = (content: string): string =>
+const buildChatBody = (content: string): string =>
   `{"model":"chat/m","messages":[{"role":"user","content":"${content}"}]}`;
 
 const largeBodies: Readonly<Record<string, { path: string; body: () => string }>> = {
   "a body of 40 MB of backslashes": {
     path: "/v1/chat/completions",
-    body: () => askWith("\\\\".repeat(20_000_000)),
+    body: () => buildChatBody("\\\\".repeat(20_000_000)),
   },
   "a body of 60 MB of letters": {
     path: "/v1/chat/completions",
-    body: () => askWith("a".repeat(60_000_000)),
+    body: () => buildChatBody("a".repeat(60_000_000)),
   },
   "a body of 60 MB of letters, for the Responses API": {
     path: "/v1/responses",
@@ -236,17 +243,23 @@ const largeBodies: Readonly<Record<string, { path: string; body: () => string }>
   },
   "a body of 60 MB of Chinese characters": {
     path: "/v1/chat/completions",
-    body: () => askWith("中".repeat(20_000_000)),
+    body: () => buildChatBody("中".repeat(20_000_000)),
   },
-  "a UI message of 40,000 parts": { path: "/api/ui-messages", body: () => uiMessage(40_000) },
+  "a UI message of 40,000 parts": {
+    path: "/api/ui-messages",
+    body: () => buildUiMessageBody(40_000),
+  },
   "a UI message of 10,000 parts, the most": {
     path: "/api/ui-messages",
-    body: () => uiMessage(10_000),
+    body: () => buildUiMessageBody(10_000),
   },
 };
 
-function uiMessage(count: number): string {
-  const parts = Array.from({ length: count }, (_, at) => ({ type: "text", text: `part ${at}` }));
+function buildUiMessageBody(count: number): string {
+  const parts = Array.from({ length: count }, (_, index) => ({
+    type: "text",
+    text: `part ${index}`,
+  }));
   return JSON.stringify({ agent: "helper", messages: [{ id: "m", role: "user", parts }] });
 }
 

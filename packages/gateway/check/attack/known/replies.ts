@@ -1,27 +1,32 @@
 import type { JsonObject } from "@deltawire/wire";
-import { event } from "../../../test/scripted-upstream.ts";
-import { chunkWith, goodWord, responseEvents, responseWith } from "../upstream/good-replies.ts";
-import type { Play } from "../upstream/hostile-upstream.ts";
+import { formatEvent } from "../../../test/scripted-upstream.ts";
+import {
+  buildChunk,
+  goodText,
+  formatResponseEvents,
+  buildResponse,
+} from "../upstream/good-replies.ts";
+import type { ReplyScript } from "../upstream/hostile-upstream.ts";
 
-/* Replies of upstreams that were once answered wrongly, by the name of the model that gives them. */
+/* Replies of upstreams that were once handled wrongly, by the name of the model that sends them. */
 
 const message = {
   id: "msg_1",
   type: "message",
   role: "assistant",
   status: "completed",
-  content: [{ type: "output_text", text: goodWord, annotations: [] }],
+  content: [{ type: "output_text", text: goodText, annotations: [] }],
 };
 
-/** Good replies in which `error` says that there is none. */
-function withoutError(error: unknown): Play {
+/** Creates a good reply whose `error` field means that there is no error. */
+function withoutError(error: unknown): ReplyScript {
   return async (reply) => {
     if (reply.wire === "responses") {
-      const response = responseWith({ error: error as JsonObject, output: [message] });
+      const response = buildResponse({ error: error as JsonObject, output: [message] });
       if (!reply.stream) return reply.json(JSON.stringify(response));
       return reply.events(
-        responseEvents([
-          { type: "response.created", response: responseWith({ status: "in_progress" }) },
+        formatResponseEvents([
+          { type: "response.created", response: buildResponse({ status: "in_progress" }) },
           {
             type: "response.output_item.added",
             output_index: 0,
@@ -32,41 +37,41 @@ function withoutError(error: unknown): Play {
         ]),
       );
     }
-    const more = { error: error as JsonObject };
+    const extraFields = { error: error as JsonObject };
     if (!reply.stream)
       return reply.json(
         JSON.stringify(
-          chunkWith(
+          buildChunk(
             [
               {
                 index: 0,
-                message: { role: "assistant", content: goodWord },
+                message: { role: "assistant", content: goodText },
                 finish_reason: "stop",
               },
             ],
-            more,
+            extraFields,
           ),
         ),
       );
     return reply.events([
-      event(chunkWith([{ index: 0, delta: { content: goodWord } }], more)),
-      event(chunkWith([{ index: 0, delta: {}, finish_reason: "stop" }], more)),
-      event("[DONE]"),
+      formatEvent(buildChunk([{ index: 0, delta: { content: goodText } }], extraFields)),
+      formatEvent(buildChunk([{ index: 0, delta: {}, finish_reason: "stop" }], extraFields)),
+      formatEvent("[DONE]"),
     ]);
   };
 }
 
-export const knownReplies: Readonly<Record<string, Play>> = {
+export const knownReplies: Readonly<Record<string, ReplyScript>> = {
   "empty-error": withoutError(""),
   "false-error": withoutError(false),
   "null-error": withoutError(null),
   "zero-error": withoutError(0),
   cancelled: (reply) => {
-    const response = responseWith({ status: "cancelled" });
+    const response = buildResponse({ status: "cancelled" });
     if (!reply.stream) return reply.json(JSON.stringify(response));
     return reply.events(
-      responseEvents([
-        { type: "response.created", response: responseWith({ status: "in_progress" }) },
+      formatResponseEvents([
+        { type: "response.created", response: buildResponse({ status: "in_progress" }) },
         { type: "response.cancelled", response },
       ]),
     );
@@ -74,11 +79,11 @@ export const knownReplies: Readonly<Record<string, Play>> = {
 };
 
 /** A second reply, written into a header: in UTF-8 each letter ends in the byte of CR or LF. */
-const lineEnd = "\u010d\u010a";
-export const injected = "x-injected";
-const splitting = `a${lineEnd}${injected}: yes${lineEnd}${lineEnd}HTTP/1.1 200 OK${lineEnd}content-length: 3${lineEnd}${lineEnd}EVL`;
+const lineEnding = "\u010d\u010a";
+export const injectedHeader = "x-injected";
+const splittingValue = `a${lineEnding}${injectedHeader}: yes${lineEnding}${lineEnding}HTTP/1.1 200 OK${lineEnding}content-length: 3${lineEnding}${lineEnding}EVL`;
 
-const forwarded = [
+const forwardedHeaders = [
   "content-disposition",
   "content-type",
   "content-language",
@@ -92,15 +97,15 @@ const forwarded = [
   "location",
 ];
 
-/** A good reply whose header, the so-manieth of `forwarded`, is to end the reply's head early. */
-export const splittingReply: Play = async (reply) => {
-  const name = forwarded[reply.variant] ?? "x";
+/** A good reply whose n-th header of `forwarded` tries to end the reply's head early. */
+export const splittingReply: ReplyScript = async (reply) => {
+  const name = forwardedHeaders[reply.variant] ?? "x";
   const body = '{"data":[],"object":"list"}';
   await reply.write(
     Buffer.from(
-      `HTTP/1.1 200 OK\r\n${name === "content-type" ? "" : "content-type: application/json\r\n"}content-length: ${body.length}\r\n${name}: ${splitting}\r\nconnection: close\r\n\r\n${body}`,
+      `HTTP/1.1 200 OK\r\n${name === "content-type" ? "" : "content-type: application/json\r\n"}content-length: ${body.length}\r\n${name}: ${splittingValue}\r\nconnection: close\r\n\r\n${body}`,
     ),
   );
   reply.end();
 };
-export const splittingVariants = forwarded.length;
+export const splittingVariants = forwardedHeaders.length;

@@ -1,4 +1,4 @@
-/* What a server of tools may do wrong. Each mode answers some methods in its own way, and the others as it should. */
+/* What an MCP server may do wrong. Each mode overrides some methods; the others reply correctly. */
 
 export interface McpRequest {
   id?: number | string;
@@ -6,19 +6,19 @@ export interface McpRequest {
   params?: Record<string, unknown>;
 }
 
-/** A JSON-RPC message as text, or what happens instead of one; undefined: the usual answer. */
+/** A JSON-RPC message as text, or what happens instead of one. Undefined: the correct reply. */
 type McpAnswer = string | readonly string[] | undefined;
 
-/** Answers that are none. */
+/** Invalid replies. */
 export const silence = "silence";
 export const crash = "crash";
 
 export interface McpMode {
   name: string;
   answer(request: McpRequest): McpAnswer;
-  /** What the model passes to the tool; `{}` unless given. */
+  /** The arguments of the tool call; default `{}`. */
   input?: unknown;
-  /** True: on standard input and output too. */
+  /** True: also on standard input and output. */
   stdio?: boolean;
   /** True: it takes as long as a server may take to start. */
   slow?: boolean;
@@ -28,8 +28,8 @@ function resultText({ id }: McpRequest, result: unknown): string {
   return JSON.stringify({ jsonrpc: "2.0", id, result });
 }
 
-/** What a server that is in order answers. */
-export function usualAnswer(request: McpRequest): string | undefined {
+/** Returns the reply of a correct server. Undefined for a notification. */
+export function createCorrectReply(request: McpRequest): string | undefined {
   if (request.id === undefined) return undefined;
   switch (request.method) {
     case "initialize":
@@ -39,7 +39,7 @@ export function usualAnswer(request: McpRequest): string | undefined {
         serverInfo: { name: "look", version: "1" },
       });
     case "tools/list":
-      return resultText(request, { tools: [tool()] });
+      return resultText(request, { tools: [buildTool()] });
     case "tools/call":
       return resultText(request, { content: [{ type: "text", text: "seen" }] });
     default:
@@ -51,45 +51,53 @@ export function usualAnswer(request: McpRequest): string | undefined {
   }
 }
 
-function tool(more: object = {}): object {
+function buildTool(overrides: object = {}): object {
   return {
     name: "look",
     inputSchema: { type: "object" },
     annotations: { readOnlyHint: true },
-    ...more,
+    ...overrides,
   };
 }
 
-/** A mode that answers one method differently. */
-function on(
+/** Creates a mode that overrides one method. */
+function overrideMethod(
   method: string,
   name: string,
   answer: (request: McpRequest) => McpAnswer,
-  more: Partial<McpMode> = {},
+  overrides: Partial<McpMode> = {},
 ): McpMode {
-  return { name, answer: (one) => (one.method === method ? answer(one) : undefined), ...more };
+  return {
+    name,
+    answer: (request) => (request.method === method ? answer(request) : undefined),
+    ...overrides,
+  };
 }
 
-function results(name: string, result: () => unknown, more: Partial<McpMode> = {}): McpMode {
-  return on("tools/call", name, (request) => resultText(request, result()), more);
+function createResultMode(
+  name: string,
+  result: () => unknown,
+  overrides: Partial<McpMode> = {},
+): McpMode {
+  return overrideMethod("tools/call", name, (request) => resultText(request, result()), overrides);
 }
 
-function schemas(name: string, schema: () => object, input: unknown = {}): McpMode {
-  return on(
+function createSchemaMode(name: string, schema: () => object, input: unknown = {}): McpMode {
+  return overrideMethod(
     "tools/list",
     name,
-    (request) => resultText(request, { tools: [tool({ inputSchema: schema() })] }),
+    (request) => resultText(request, { tools: [buildTool({ inputSchema: schema() })] }),
     { input },
   );
 }
 
-const content = (parts: readonly object[]): object => ({ content: parts });
-const text = (words: string): object => ({ type: "text", text: words });
-const nested = (levels: number, open: string, close: string): string =>
+const buildContent = (parts: readonly object[]): object => ({ content: parts });
+const buildTextPart = (text: string): object => ({ type: "text", text });
+const buildNested = (levels: number, open: string, close: string): string =>
   `${open.repeat(levels)}1${close.repeat(levels)}`;
 
-/** Each level refers twice to the one below. */
-function doubling(levels: number, join: (below: object) => object): object {
+/** Builds a schema in which each level refers twice to the level below. */
+function buildDoublingSchema(levels: number, join: (lower: object) => object): object {
   const $defs: Record<string, object> = { l0: { type: "string" } };
   for (let level = 1; level <= levels; level += 1)
     $defs[`l${level}`] = join({ $ref: `#/$defs/l${level - 1}` });
@@ -97,29 +105,37 @@ function doubling(levels: number, join: (below: object) => object): object {
 }
 
 export const mcpModes: readonly McpMode[] = [
-  on("initialize", "an MCP server that never answers", () => silence, { stdio: true, slow: true }),
-  on("initialize", "an MCP server that ends at once", () => crash, { stdio: true }),
-  on("initialize", "an MCP server that answers with no JSON", () => "hello, this is a banner", {
+  overrideMethod("initialize", "an MCP server that never answers", () => silence, {
     stdio: true,
     slow: true,
   }),
-  on(
+  overrideMethod("initialize", "an MCP server that ends immediately", () => crash, { stdio: true }),
+  overrideMethod(
+    "initialize",
+    "an MCP server that replies with text instead of JSON",
+    () => "hello, this is a banner",
+    {
+      stdio: true,
+      slow: true,
+    },
+  ),
+  overrideMethod(
     "initialize",
     "an MCP server that answers with half a message",
     () => '{"jsonrpc":"2.0","id":0,"resu',
     { stdio: true, slow: true },
   ),
-  on("initialize", "an MCP server of an unknown version", (request) =>
+  overrideMethod("initialize", "an MCP server of an unknown version", (request) =>
     resultText(request, {
       protocolVersion: "9999-99-99",
       capabilities: {},
       serverInfo: { name: "x", version: "1" },
     }),
   ),
-  on("initialize", "an MCP server whose answer to initialize is null", (request) =>
+  overrideMethod("initialize", "an MCP server whose answer to initialize is null", (request) =>
     resultText(request, null),
   ),
-  on(
+  overrideMethod(
     "initialize",
     "an MCP server with instructions of 20 MB",
     (request) =>
@@ -131,75 +147,78 @@ export const mcpModes: readonly McpMode[] = [
       }),
     { stdio: true },
   ),
-  on("tools/list", "an MCP server whose list of tools never ends", (request) =>
-    resultText(request, { tools: [tool({ name: `t${Math.random()}` })], nextCursor: "more" }),
+  overrideMethod("tools/list", "an MCP server whose list of tools never ends", (request) =>
+    resultText(request, { tools: [buildTool({ name: `t${Math.random()}` })], nextCursor: "more" }),
   ),
-  on("tools/list", "an MCP server with 20,000 tools", (request) =>
+  overrideMethod("tools/list", "an MCP server with 20,000 tools", (request) =>
     resultText(request, {
-      tools: Array.from({ length: 20_000 }, (_, at) => tool({ name: `tool_${at}` })),
+      tools: Array.from({ length: 20_000 }, (_, index) => buildTool({ name: `tool_${index}` })),
     }),
   ),
-  on("tools/list", "an MCP server with odd tools", (request) =>
+  overrideMethod("tools/list", "an MCP server with odd tools", (request) =>
     resultText(request, {
       tools: [
         null,
         1,
         {},
         { name: "" },
-        tool({ name: "__proto__" }),
-        tool({ name: "a b/c\u0000" }),
-        tool({ name: "n".repeat(100_000) }),
-        tool({ inputSchema: null }),
-        tool({ description: 7 }),
-        tool(),
+        buildTool({ name: "__proto__" }),
+        buildTool({ name: "a b/c\u0000" }),
+        buildTool({ name: "n".repeat(100_000) }),
+        buildTool({ inputSchema: null }),
+        buildTool({ description: 7 }),
+        buildTool(),
       ],
     }),
   ),
-  on("tools/list", "a tool with a description of 10 MB", (request) =>
-    resultText(request, { tools: [tool({ description: "d".repeat(10_000_000) })] }),
+  overrideMethod("tools/list", "a tool with a description of 10 MB", (request) =>
+    resultText(request, { tools: [buildTool({ description: "d".repeat(10_000_000) })] }),
   ),
-  on("tools/list", "an MCP server that never lists its tools", () => silence, { slow: true }),
-  schemas(
+  overrideMethod("tools/list", "an MCP server that never lists its tools", () => silence, {
+    slow: true,
+  }),
+  createSchemaMode(
     "a schema of 22 levels of allOf and $ref",
-    () => doubling(22, (below) => ({ allOf: [below, below] })),
+    () => buildDoublingSchema(22, (lower) => ({ allOf: [lower, lower] })),
     { a: 1 },
   ),
-  schemas(
+  createSchemaMode(
     "a schema of 22 levels of anyOf and $ref",
-    () => doubling(22, (below) => ({ anyOf: [below, below] })),
+    () => buildDoublingSchema(22, (lower) => ({ anyOf: [lower, lower] })),
     { a: 1 },
   ),
-  schemas(
+  createSchemaMode(
     "a schema of 22 levels of properties and $ref",
-    () => doubling(22, (below) => ({ type: "object", properties: { a: below, b: below } })),
+    () =>
+      buildDoublingSchema(22, (lower) => ({ type: "object", properties: { a: lower, b: lower } })),
     { a: { a: 1 } },
   ),
-  schemas(
+  createSchemaMode(
     "a schema whose patternProperties backtrack",
     () => ({ type: "object", patternProperties: { "^(a+)+$": { type: "string" } } }),
     { [`${"a".repeat(40)}!`]: "x" },
   ),
-  schemas(
+  createSchemaMode(
     "a schema whose pattern backtracks",
     () => ({ type: "object", properties: { a: { type: "string", pattern: "^(a+)+$" } } }),
     { a: `${"a".repeat(40)}!` },
   ),
-  schemas(
+  createSchemaMode(
     "a schema with 20,000 patternProperties",
     () => ({
       type: "object",
       patternProperties: Object.fromEntries(
-        Array.from({ length: 20_000 }, (_, at) => [`^p${at}`, { type: "string" }]),
+        Array.from({ length: 20_000 }, (_, index) => [`^p${index}`, { type: "string" }]),
       ),
     }),
-    Object.fromEntries(Array.from({ length: 2000 }, (_, at) => [`p${at}`, "x"])),
+    Object.fromEntries(Array.from({ length: 2000 }, (_, index) => [`p${index}`, "x"])),
   ),
-  schemas(
+  createSchemaMode(
     "a schema that refers to itself",
     () => ({ type: "object", properties: { a: { $ref: "#" } }, allOf: [{ $ref: "#" }] }),
     { a: { a: {} } },
   ),
-  schemas(
+  createSchemaMode(
     "a schema that refers to nothing",
     () => ({
       type: "object",
@@ -207,36 +226,36 @@ export const mcpModes: readonly McpMode[] = [
     }),
     { a: 1 },
   ),
-  schemas("a schema of 100,000 properties", () => ({
+  createSchemaMode("a schema of 100,000 properties", () => ({
     type: "object",
     properties: Object.fromEntries(
-      Array.from({ length: 100_000 }, (_, at) => [`p${at}`, { type: "string" }]),
+      Array.from({ length: 100_000 }, (_, index) => [`p${index}`, { type: "string" }]),
     ),
   })),
-  schemas(
+  createSchemaMode(
     "a schema with unique items of 20,000",
     () => ({ type: "object", properties: { a: { type: "array", uniqueItems: true } } }),
-    { a: Array.from({ length: 20_000 }, (_, at) => ({ at })) },
+    { a: Array.from({ length: 20_000 }, (_, index) => ({ at: index })) },
   ),
-  schemas(
+  createSchemaMode(
     "a schema with an enum of 100,000",
     () => ({
       type: "object",
-      properties: { a: { enum: Array.from({ length: 100_000 }, (_, at) => ({ at })) } },
+      properties: { a: { enum: Array.from({ length: 100_000 }, (_, index) => ({ at: index })) } },
     }),
     { a: "x" },
   ),
-  on(
+  overrideMethod(
     "tools/list",
     "a schema nested 20,000 deep",
     (request) =>
-      `{"jsonrpc":"2.0","id":${request.id},"result":{"tools":[{"name":"look","inputSchema":{"type":"object","properties":${nested(20_000, '{"a":', "}")}}}]}}`,
+      `{"jsonrpc":"2.0","id":${request.id},"result":{"tools":[{"name":"look","inputSchema":{"type":"object","properties":${buildNested(20_000, '{"a":', "}")}}}]}}`,
   ),
-  results("a result of 200,000 parts", () =>
-    content(Array.from({ length: 200_000 }, () => text("x"))),
+  createResultMode("a result of 200,000 parts", () =>
+    buildContent(Array.from({ length: 200_000 }, () => buildTextPart("x"))),
   ),
-  results("a result of 20,000 images", () =>
-    content(
+  createResultMode("a result of 20,000 images", () =>
+    buildContent(
       Array.from({ length: 20_000 }, () => ({
         type: "image",
         data: "AAAA",
@@ -244,16 +263,16 @@ export const mcpModes: readonly McpMode[] = [
       })),
     ),
   ),
-  results("a resource whose URI has 120,000 slashes", () =>
-    content([
+  createResultMode("a resource whose URI has 120,000 slashes", () =>
+    buildContent([
       { type: "resource", resource: { uri: `https://x${"/".repeat(120_000)}`, text: "x" } },
     ]),
   ),
-  results("a link whose URI has 120,000 slashes", () =>
-    content([{ type: "resource_link", uri: `https://x${"/".repeat(120_000)}`, name: "x" }]),
+  createResultMode("a link whose URI has 120,000 slashes", () =>
+    buildContent([{ type: "resource_link", uri: `https://x${"/".repeat(120_000)}`, name: "x" }]),
   ),
-  results("a result with odd URIs", () =>
-    content(
+  createResultMode("a result with odd URIs", () =>
+    buildContent(
       [
         "",
         ":",
@@ -266,23 +285,33 @@ export const mcpModes: readonly McpMode[] = [
       ].map((uri) => ({ type: "resource", resource: { uri, text: "x" } })),
     ),
   ),
-  results("a result of 30 MB of text", () => content([text("t".repeat(30_000_000))]), {
-    stdio: true,
-  }),
-  results("a result of 500,000 lines", () => content([text("line\n".repeat(500_000))])),
-  results("a result of 240,000 backslashes", () => content([text("\\".repeat(240_000))])),
-  results("a result of a million braces", () => content([text("{{".repeat(500_000))])),
-  results("a result of 100,000 references to variables", () =>
-    content([text("{{var:a}}".repeat(100_000))]),
+  createResultMode(
+    "a result of 30 MB of text",
+    () => buildContent([buildTextPart("t".repeat(30_000_000))]),
+    {
+      stdio: true,
+    },
   ),
-  results("an image of 30 MB", () =>
-    content([{ type: "image", data: "A".repeat(30_000_000), mimeType: "image/png" }]),
+  createResultMode("a result of 500,000 lines", () =>
+    buildContent([buildTextPart("line\n".repeat(500_000))]),
   ),
-  results("an image that is no base64", () =>
-    content([{ type: "image", data: "####", mimeType: "\u0000" }]),
+  createResultMode("a result of 240,000 backslashes", () =>
+    buildContent([buildTextPart("\\".repeat(240_000))]),
   ),
-  results("odd parts of a result", () =>
-    content([
+  createResultMode("a result of a million braces", () =>
+    buildContent([buildTextPart("{{".repeat(500_000))]),
+  ),
+  createResultMode("a result of 100,000 references to variables", () =>
+    buildContent([buildTextPart("{{var:a}}".repeat(100_000))]),
+  ),
+  createResultMode("an image of 30 MB", () =>
+    buildContent([{ type: "image", data: "A".repeat(30_000_000), mimeType: "image/png" }]),
+  ),
+  createResultMode("an image that is not base64", () =>
+    buildContent([{ type: "image", data: "####", mimeType: "\u0000" }]),
+  ),
+  createResultMode("odd parts of a result", () =>
+    buildContent([
       null,
       1,
       "x",
@@ -293,24 +322,27 @@ export const mcpModes: readonly McpMode[] = [
       { type: "image" },
     ] as object[]),
   ),
-  results("a result without content", () => ({})),
-  results("a result whose content is a text", () => ({ content: "x" })),
-  results("an error of 10 MB", () => ({ isError: true, content: [text("e".repeat(10_000_000))] })),
-  results("structured content of 300,000 fields", () => ({
+  createResultMode("a result without content", () => ({})),
+  createResultMode("a result whose content is a text", () => ({ content: "x" })),
+  createResultMode("an error of 10 MB", () => ({
+    isError: true,
+    content: [buildTextPart("e".repeat(10_000_000))],
+  })),
+  createResultMode("structured content of 300,000 fields", () => ({
     content: [],
     structuredContent: Object.fromEntries(
-      Array.from({ length: 300_000 }, (_, at) => [`f${at}`, at]),
+      Array.from({ length: 300_000 }, (_, index) => [`f${index}`, index]),
     ),
   })),
-  on(
+  overrideMethod(
     "tools/call",
     "structured content nested 20,000 deep",
     (request) =>
-      `{"jsonrpc":"2.0","id":${request.id},"result":{"content":[],"structuredContent":{"a":${nested(20_000, "[", "]")}}}}`,
+      `{"jsonrpc":"2.0","id":${request.id},"result":{"content":[],"structuredContent":{"a":${buildNested(20_000, "[", "]")}}}}`,
   ),
-  on("tools/call", "a call that is never answered", () => silence, { stdio: true }),
-  on("tools/call", "a call that ends the server", () => crash, { stdio: true }),
-  on(
+  overrideMethod("tools/call", "a call that is never answered", () => silence, { stdio: true }),
+  overrideMethod("tools/call", "a call that ends the server", () => crash, { stdio: true }),
+  overrideMethod(
     "tools/call",
     "a call that is answered under another id",
     (request) =>
@@ -321,49 +353,50 @@ export const mcpModes: readonly McpMode[] = [
       }),
     { stdio: true },
   ),
-  on(
+  overrideMethod(
     "tools/call",
     "a call that is answered a thousand times",
-    (request) => Array<string>(1000).fill(resultText(request, content([text("x")]))),
+    (request) => Array<string>(1000).fill(resultText(request, buildContent([buildTextPart("x")]))),
     { stdio: true },
   ),
-  on(
+  overrideMethod(
     "tools/call",
     "20,000 notifications before the answer",
     (request) => [
       ...Array<string>(20_000).fill(
         '{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"x"}}',
       ),
-      resultText(request, content([text("x")])),
+      resultText(request, buildContent([buildTextPart("x")])),
     ],
     { stdio: true },
   ),
-  on(
+  overrideMethod(
     "tools/call",
     "20,000 changes of the list of tools before the answer",
     (request) => [
       ...Array<string>(20_000).fill(
         '{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}',
       ),
-      resultText(request, content([text("x")])),
+      resultText(request, buildContent([buildTextPart("x")])),
     ],
     { stdio: true },
   ),
-  on(
+  overrideMethod(
     "tools/call",
     "a thousand requests from the server",
     (request) => [
       ...Array.from(
         { length: 1000 },
-        (_, at) => `{"jsonrpc":"2.0","id":"s${at}","method":"sampling/createMessage","params":{}}`,
+        (_, index) =>
+          `{"jsonrpc":"2.0","id":"s${index}","method":"sampling/createMessage","params":{}}`,
       ),
-      resultText(request, content([text("x")])),
+      resultText(request, buildContent([buildTextPart("x")])),
     ],
     { stdio: true },
   ),
-  on(
+  overrideMethod(
     "tools/call",
-    "messages that are no JSON-RPC before the answer",
+    "messages that are not JSON-RPC before the answer",
     (request) => [
       "[]",
       "{}",
@@ -373,24 +406,24 @@ export const mcpModes: readonly McpMode[] = [
       '{"id":{}}',
       '{"jsonrpc":"2.0","result":1}',
       "\u0000",
-      resultText(request, content([text("x")])),
+      resultText(request, buildContent([buildTextPart("x")])),
     ],
     { stdio: true },
   ),
-  on("tools/call", "an error of JSON-RPC with odd fields", (request) =>
+  overrideMethod("tools/call", "an error of JSON-RPC with odd fields", (request) =>
     JSON.stringify({
       jsonrpc: "2.0",
       id: request.id,
       error: { code: "x", message: null, data: { a: "d".repeat(1_000_000) } },
     }),
   ),
-  on(
+  overrideMethod(
     "tools/call",
     "a message nested 100,000 deep",
-    () => `{"jsonrpc":"2.0","id":1,"result":${nested(100_000, "[", "]")}}`,
+    () => `{"jsonrpc":"2.0","id":1,"result":${buildNested(100_000, "[", "]")}}`,
     { stdio: true },
   ),
-  on("tools/call", "a line of 50 MB that is no JSON", () => "x".repeat(50_000_000), {
+  overrideMethod("tools/call", "a line of 50 MB that is not JSON", () => "x".repeat(50_000_000), {
     stdio: true,
   }),
 ];

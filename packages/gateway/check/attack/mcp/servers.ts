@@ -2,33 +2,40 @@ import { once } from "node:events";
 import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import * as zlib from "node:zlib";
-import { crash, mcpModes, silence, usualAnswer, type McpMode, type McpRequest } from "./modes.ts";
+import {
+  crash,
+  mcpModes,
+  silence,
+  createCorrectReply,
+  type McpMode,
+  type McpRequest,
+} from "./modes.ts";
 
-/** What a server over HTTP may do wrong beside its messages, by the name of the mode. */
+/** What an HTTP server may do wrong apart from its messages, by the name of the mode. */
 const httpAnswers: Record<string, (response: ServerResponse, request: McpRequest) => void> = {
   "over HTTP: a body without end": (response) => {
     response.writeHead(200, { "content-type": "application/json" });
-    const piece = " ".repeat(64 * 1024);
-    const more = (): void => {
-      while (!response.destroyed && response.write(piece));
-      if (!response.destroyed) response.once("drain", () => setImmediate(more));
+    const chunk = " ".repeat(64 * 1024);
+    const writeMore = (): void => {
+      while (!response.destroyed && response.write(chunk));
+      if (!response.destroyed) response.once("drain", () => setImmediate(writeMore));
     };
-    more();
+    writeMore();
   },
   "over HTTP: a body of 300 MB": (response) => {
     response.writeHead(200, { "content-type": "application/json" });
     response.write('{"x":"');
-    let left = 300;
-    const piece = "x".repeat(1024 * 1024);
-    const more = (): void => {
-      while (left > 0 && !response.destroyed) {
-        left -= 1;
-        if (!response.write(piece)) break;
+    let remaining = 300;
+    const chunk = "x".repeat(1024 * 1024);
+    const writeMore = (): void => {
+      while (remaining > 0 && !response.destroyed) {
+        remaining -= 1;
+        if (!response.write(chunk)) break;
       }
-      if (left > 0 && !response.destroyed) response.once("drain", more);
+      if (remaining > 0 && !response.destroyed) response.once("drain", writeMore);
       else response.end('"}');
     };
-    more();
+    writeMore();
   },
   "over HTTP: a stream of events without end": (response) => {
     response.writeHead(200, { "content-type": "text/event-stream" });
@@ -46,8 +53,8 @@ const httpAnswers: Record<string, (response: ServerResponse, request: McpRequest
   "over HTTP: an event that never ends": (response) => {
     response.writeHead(200, { "content-type": "text/event-stream" });
     response.write("data: ");
-    const piece = "x".repeat(256 * 1024);
-    const timer = setInterval(() => response.write(piece), 2);
+    const chunk = "x".repeat(256 * 1024);
+    const timer = setInterval(() => response.write(chunk), 2);
     response.on("close", () => clearInterval(timer));
   },
   "over HTTP: a bomb in gzip": (response) => {
@@ -74,16 +81,16 @@ const httpAnswers: Record<string, (response: ServerResponse, request: McpRequest
   "over HTTP: 202 instead of an answer": (response) => void response.writeHead(202).end(),
 };
 
-/** Modes that exist over HTTP only: the tool is listed, and its call gets them. */
+/** Modes for HTTP only, which apply to the tool call. */
 export const httpModes: readonly McpMode[] = Object.keys(httpAnswers).map((name) => ({
   name,
   answer: () => undefined,
 }));
 
 /** Serves the mode whose number is in the path. */
-export async function mcpOverHttp(
+export async function startHttpMcpServer(
   modes: readonly McpMode[],
-): Promise<{ url(at: number): string; close(): Promise<void> }> {
+): Promise<{ url(index: number): string; close(): Promise<void> }> {
   const server = createServer((request, response) => {
     response.on("error", () => undefined);
     if (request.method !== "POST") response.writeHead(405).end();
@@ -92,14 +99,15 @@ export async function mcpOverHttp(
     request.on("error", () => undefined);
     request.on("data", (bytes: Buffer) => (text += bytes.toString()));
     request.on("end", () => {
-      if (mode !== undefined && text !== "") answer(mode, JSON.parse(text) as McpRequest, response);
+      if (mode !== undefined && text !== "")
+        sendReply(mode, JSON.parse(text) as McpRequest, response);
     });
   });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   const { port } = server.address() as AddressInfo;
   return {
-    url: (at) => `http://127.0.0.1:${port}/${at}`,
+    url: (index) => `http://127.0.0.1:${port}/${index}`,
     async close() {
       server.closeAllConnections();
       server.close();
@@ -108,33 +116,36 @@ export async function mcpOverHttp(
   };
 }
 
-function answer(mode: McpMode, request: McpRequest, response: ServerResponse): void {
-  const special = httpAnswers[mode.name];
-  if (special !== undefined && request.method === "tools/call") return special(response, request);
-  const given = mode.answer(request);
-  if (given === silence) return;
-  if (given === crash) return void response.destroy();
-  if (given === undefined) {
-    const usual = usualAnswer(request);
-    response.writeHead(usual === undefined ? 202 : 200, { "content-type": "application/json" });
-    return void response.end(usual);
+function sendReply(mode: McpMode, request: McpRequest, response: ServerResponse): void {
+  const httpAnswer = httpAnswers[mode.name];
+  if (httpAnswer !== undefined && request.method === "tools/call")
+    return httpAnswer(response, request);
+  const reply = mode.answer(request);
+  if (reply === silence) return;
+  if (reply === crash) return void response.destroy();
+  if (reply === undefined) {
+    const correctReply = createCorrectReply(request);
+    response.writeHead(correctReply === undefined ? 202 : 200, {
+      "content-type": "application/json",
+    });
+    return void response.end(correctReply);
   }
-  if (typeof given === "string") {
+  if (typeof reply === "string") {
     response.writeHead(200, { "content-type": "application/json" });
-    return void response.end(given);
+    return void response.end(reply);
   }
   response.writeHead(200, { "content-type": "text/event-stream" });
-  response.end(given.map((each) => `data: ${each}\n\n`).join(""));
+  response.end(reply.map((message) => `data: ${message}\n\n`).join(""));
 }
 
 /* As a program, this file is the server of the mode with the given number, on standard input and output. */
 if (import.meta.main) {
   const mode = mcpModes[Number(process.argv[2])];
-  let rest = "";
+  let incompleteLine = "";
   process.stdin.setEncoding("utf8");
-  process.stdin.on("data", (piece: string) => {
-    const lines = (rest + piece).split("\n");
-    rest = lines.pop() ?? "";
+  process.stdin.on("data", (chunk: string) => {
+    const lines = (incompleteLine + chunk).split("\n");
+    incompleteLine = lines.pop() ?? "";
     for (const line of lines)
       if (line.trim() !== "") answerLine(mode, JSON.parse(line) as McpRequest);
   });
@@ -142,9 +153,9 @@ if (import.meta.main) {
 }
 
 function answerLine(mode: McpMode | undefined, request: McpRequest): void {
-  const given = mode?.answer(request) ?? usualAnswer(request);
-  if (given === undefined || given === silence) return;
-  if (given === crash) process.exit(3);
-  const lines = typeof given === "string" ? [given] : given;
+  const reply = mode?.answer(request) ?? createCorrectReply(request);
+  if (reply === undefined || reply === silence) return;
+  if (reply === crash) process.exit(3);
+  const lines = typeof reply === "string" ? [reply] : reply;
   process.stdout.write(lines.map((line) => `${line}\n`).join(""));
 }

@@ -1,9 +1,13 @@
 import * as zlib from "node:zlib";
-import { chanceFrom } from "../../../../../test/seeded-random.ts";
-import { oddJson, oddRequest } from "../../../test/odd-requests.ts";
-import { rightChats, rightResponses, type Json } from "../../../test/right-requests.ts";
+import { createSeededRandom } from "../../../../../test/seeded-random.ts";
+import { malformJson, createMalformedRequest } from "../../../test/malformed-requests.ts";
+import {
+  validChatRequests,
+  validResponsesRequests,
+  type Json,
+} from "../../../test/valid-requests.ts";
 import type { ClientRequest } from "../client.ts";
-import { oddJsonTexts } from "../odd-values.ts";
+import { malformedJsonTexts } from "../malformed-values.ts";
 import type { KnownValues } from "./known-values.ts";
 import type { Api, Operation, Schema } from "./operations.ts";
 
@@ -12,7 +16,7 @@ export interface GeneratedRequest extends ClientRequest {
   route: string;
   method: string;
   headers: Record<string, string>;
-  /** The token's owner, and what only this client's requests say. */
+  /** The client's name, and a marker that only its requests contain. */
   client: string;
 }
 
@@ -64,7 +68,7 @@ const oddTexts = [
   "x".repeat(7000),
 ];
 
-/** Requests for every route of the gateway, right ones and wrong ones. The same number of a seed is the same request. */
+/** Valid and invalid requests for every route of the gateway. The same number of a seed is the same request. */
 export class RequestGenerator {
   readonly #options: GeneratorOptions;
   #chance: () => number = () => 0;
@@ -75,20 +79,20 @@ export class RequestGenerator {
 
   request(number: number): GeneratedRequest {
     const seed = this.#options.seed * 10_000_019 + number;
-    this.#chance = chanceFrom(seed);
-    const [client, token] = this.#one(Object.entries(this.#options.clients));
-    const headers = this.#headers(token);
+    this.#chance = createSeededRandom(seed);
+    const [client, token] = this.#pickOne(Object.entries(this.#options.clients));
+    const headers = this.#createHeaders(token);
     const kind = this.#chance();
-    if (kind < 0.15) return this.#wireRequest(seed, client, headers);
-    if (kind < 0.3) return this.#conversation(client, headers);
-    const operation = this.#one(this.#options.api.operations);
+    if (kind < 0.15) return this.#createWireRequest(seed, client, headers);
+    if (kind < 0.3) return this.#createConversation(client, headers);
+    const operation = this.#pickOne(this.#options.api.operations);
     const isOtherMethod = this.#chance() < 0.03;
     const method = isOtherMethod
-      ? this.#one(["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "HEAD", "QUERY"])
+      ? this.#pickOne(["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "HEAD", "QUERY"])
       : operation.method;
     for (const { name, in: where } of operation.parameters)
       if (where === "header" && this.#chance() < 0.3)
-        headers[name] = this.#one([
+        headers[name] = this.#pickOne([
           "a",
           "b",
           "0",
@@ -102,32 +106,32 @@ export class RequestGenerator {
       route: `${operation.method} ${operation.path}`,
       client,
       method,
-      path: this.#path(operation),
+      path: this.#createPath(operation),
       headers,
     };
     if (operation.body !== undefined && method !== "GET" && method !== "HEAD")
       this.#addBody(request, operation);
     if (operation.isStream) {
       if (this.#chance() < 0.3) headers["accept"] = "text/event-stream";
-      // A stream may rightly go on for ever.
+      // A stream may legitimately never end.
       Object.assign(request, { leaveAfterBytes: 1, leaveAfterMs: 1500 });
     }
     return request;
   }
 
-  #headers(token: string): Record<string, string> {
+  #createHeaders(token: string): Record<string, string> {
     const headers: Record<string, string> = { authorization: `Bearer ${token}` };
     const chance = this.#chance();
     if (chance < 0.02) delete headers["authorization"];
     else if (chance < 0.04)
-      headers["authorization"] = this.#one([
+      headers["authorization"] = this.#pickOne([
         "Bearer",
         "Bearer x",
         "Basic eDp5",
         `Bearer ${token}x`,
       ]);
     if (this.#chance() < 0.03)
-      headers["accept"] = this.#one([
+      headers["accept"] = this.#pickOne([
         "*/*",
         "",
         "text/html",
@@ -135,7 +139,7 @@ export class RequestGenerator {
         "x".repeat(5000),
       ]);
     if (this.#chance() < 0.03)
-      headers["accept-encoding"] = this.#one([
+      headers["accept-encoding"] = this.#pickOne([
         "gzip",
         "br;q=1.0, *;q=0",
         "identity;q=0",
@@ -143,30 +147,32 @@ export class RequestGenerator {
         `gzip${" ".repeat(5000)}`,
       ]);
     if (this.#chance() < 0.03)
-      headers["origin"] = this.#one(["null", "http://evil.example", "http://localhost"]);
+      headers["origin"] = this.#pickOne(["null", "http://evil.example", "http://localhost"]);
     if (this.#chance() < 0.03)
-      headers["range"] = this.#one(["bytes=0-", "bytes=-1", "bytes=5-2", "x", "bytes=0-0,1-1"]);
+      headers["range"] = this.#pickOne(["bytes=0-", "bytes=-1", "bytes=5-2", "x", "bytes=0-0,1-1"]);
     if (this.#chance() < 0.03)
-      headers["if-none-match"] = this.#one(["*", '"x"', 'W/"'.repeat(500)]);
+      headers["if-none-match"] = this.#pickOne(["*", '"x"', 'W/"'.repeat(500)]);
     if (this.#chance() < 0.03)
-      headers["cookie"] = this.#one(["deltawire_session=x", "a=b", ";".repeat(2000)]);
-    if (this.#chance() < 0.03) headers["x-deltawire-tool-calls"] = this.#one(["whole", "x"]);
+      headers["cookie"] = this.#pickOne(["deltawire_session=x", "a=b", ";".repeat(2000)]);
+    if (this.#chance() < 0.03)
+      headers["x-deltawire-tool-calls"] = this.#pickOne(["complete", "whole", "x"]);
     return headers;
   }
 
-  #path(operation: Operation): string {
+  #createPath(operation: Operation): string {
     const path = operation.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
-      const value = this.#chance() < 0.75 ? this.#named(name) : this.#one(oddTexts);
-      return safeEncode(`${value ?? this.#one(oddTexts)}`);
+      const value = this.#chance() < 0.75 ? this.#pickKnownValue(name) : this.#pickOne(oddTexts);
+      return safeEncode(`${value ?? this.#pickOne(oddTexts)}`);
     });
     const query = operation.parameters
-      .filter((one) => one.in === "query" && this.#chance() < 0.5)
+      .filter((parameter) => parameter.in === "query" && this.#chance() < 0.5)
       .map(({ name, schema }) => {
-        const value = this.#chance() < 0.6 ? this.#sample(name, schema, 2) : this.#one(oddTexts);
+        const value =
+          this.#chance() < 0.6 ? this.#createSample(name, schema, 2) : this.#pickOne(oddTexts);
         return `${name}=${safeEncode(typeof value === "string" ? value : JSON.stringify(value ?? ""))}`;
       });
     if (this.#chance() < 0.03)
-      query.push(this.#one(["x=y", "&&", "=", "limit=1&limit=2", "a[]=1", "q=1&".repeat(500)]));
+      query.push(this.#pickOne(["x=y", "&&", "=", "limit=1&limit=2", "a[]=1", "q=1&".repeat(500)]));
     return query.length === 0 ? path : `${path}?${query.join("&")}`;
   }
 
@@ -174,7 +180,7 @@ export class RequestGenerator {
     if (body === undefined) return;
     const { headers } = request;
     if (body.type === "*/*") {
-      headers["content-type"] = this.#one([
+      headers["content-type"] = this.#pickOne([
         "image/png",
         "text/plain",
         "application/pdf",
@@ -182,7 +188,7 @@ export class RequestGenerator {
         "",
         "text/html; charset=utf-16",
       ]);
-      request.body = this.#one<string | Uint8Array>([
+      request.body = this.#pickOne<string | Uint8Array>([
         "",
         "text",
         Buffer.from([137, 80, 78, 71, 13, 10, 26, 10]),
@@ -192,34 +198,34 @@ export class RequestGenerator {
       return;
     }
     if (body.type.startsWith("multipart/")) {
-      const line = "----x";
-      headers["content-type"] = `multipart/form-data; boundary=${line}`;
-      request.body = this.#textChanges(
-        `--${line}\r\ncontent-disposition: form-data; name="model"\r\n\r\n${this.#one(this.#options.models)}\r\n--${line}\r\ncontent-disposition: form-data; name="file"; filename="a"\r\n\r\nbytes\r\n--${line}--\r\n`,
+      const boundary = "----x";
+      headers["content-type"] = `multipart/form-data; boundary=${boundary}`;
+      request.body = this.#malformText(
+        `--${boundary}\r\ncontent-disposition: form-data; name="model"\r\n\r\n${this.#pickOne(this.#options.models)}\r\n--${boundary}\r\ncontent-disposition: form-data; name="file"; filename="a"\r\n\r\nbytes\r\n--${boundary}--\r\n`,
       );
       return;
     }
     headers["content-type"] =
       this.#chance() < 0.97
         ? "application/json"
-        : this.#one(["text/plain", "", "application/json; charset=utf-16"]);
-    let value = this.#sample("", body.schema, 6) as Json;
+        : this.#pickOne(["text/plain", "", "application/json; charset=utf-16"]);
+    let value = this.#createSample("", body.schema, 6) as Json;
     if (request.path.startsWith("/v1/"))
       value = { ...(value as object), input: ["a"], prompt: "x" };
     const changes = Math.floor(this.#chance() * 3);
-    for (let change = 0; change < changes; change += 1) value = oddJson(this.#chance, value);
-    request.body = this.#textChanges(JSON.stringify(value) ?? "null");
-    this.#packed(request);
+    for (let change = 0; change < changes; change += 1) value = malformJson(this.#chance, value);
+    request.body = this.#malformText(JSON.stringify(value) ?? "null");
+    this.#compress(request);
   }
 
-  /** Now and then what no JSON value can say. */
-  #textChanges(text: string): string {
+  /** Sometimes changes the text so that no JSON value can produce it. */
+  #malformText(text: string): string {
     const chance = this.#chance();
     if (chance > 0.12) return text;
     if (chance < 0.03) return text.slice(0, Math.floor(this.#chance() * text.length));
     if (chance < 0.06)
       return text.replace(/"(?:[^"\\]|\\.)*"(?=[,}\]])/, () =>
-        this.#one(oddJsonTexts.slice(0, -1)),
+        this.#pickOne(malformedJsonTexts.slice(0, -1)),
       );
     if (chance < 0.08)
       return text.replace(/"(?:[^"\\]|\\.)*"(?=[,}\]])/, () => `"${"y".repeat(200_000)}"`);
@@ -227,42 +233,51 @@ export class RequestGenerator {
     return text.repeat(2);
   }
 
-  #packed(request: GeneratedRequest): void {
+  #compress(request: GeneratedRequest): void {
     const chance = this.#chance();
     if (chance > 0.05 || request.body === undefined) return;
-    const encoding = this.#one(["gzip", "zstd", "br", "deflate", "x"]);
+    const encoding = this.#pickOne(["gzip", "zstd", "br", "deflate", "x"]);
     request.headers["content-encoding"] = encoding;
     if (encoding === "gzip" && chance < 0.03) request.body = zlib.gzipSync(request.body);
     if (encoding === "zstd" && chance < 0.03) request.body = zlib.zstdCompressSync(request.body);
   }
 
-  /** What the tests of odd requests send to the routes of models. */
-  #wireRequest(seed: number, client: string, headers: Record<string, string>): GeneratedRequest {
-    const { path, method, body, ...odd } = oddRequest(seed, this.#options.models);
-    delete odd.headers["authorization"];
+  /** Creates one of the malformed requests of the tests, for the model routes. */
+  #createWireRequest(
+    seed: number,
+    client: string,
+    headers: Record<string, string>,
+  ): GeneratedRequest {
+    const { path, method, body, ...malformedRequest } = createMalformedRequest(
+      seed,
+      this.#options.models,
+    );
+    delete malformedRequest.headers["authorization"];
     return {
       route: `POST ${path.replace(/\/$/, "")}`,
       client,
       method,
       path,
       body,
-      headers: { ...headers, ...odd.headers },
+      headers: { ...headers, ...malformedRequest.headers },
     };
   }
 
-  /** One of the conversations of a client, with ids that others have too, and words that nobody else may get. */
-  #conversation(client: string, headers: Record<string, string>): GeneratedRequest {
-    const words = `The secret of ${client} is ${markerOf(client)}. ${this.#one(["a", "b", "c"])}`;
-    const id = this.#one(["call_0", "functions.f:0", "call_111111"]);
-    const model = this.#one(this.#options.models);
+  /** Creates a conversation with ids that other clients use too, and text that no other client may receive. */
+  #createConversation(client: string, headers: Record<string, string>): GeneratedRequest {
+    const userText = `The secret of ${client} is ${createMarker(client)}. ${this.#pickOne(["a", "b", "c"])}`;
+    const id = this.#pickOne(["call_0", "functions.f:0", "call_111111"]);
+    const model = this.#pickOne(this.#options.models);
     const stream = this.#chance() < 0.5;
     const isChat = this.#chance() < 0.5;
-    const goesOn = this.#chance() < 0.6;
-    const right = isChat ? this.#one(rightChats) : this.#one(rightResponses);
+    const hasCall = this.#chance() < 0.6;
+    const validBody = isChat
+      ? this.#pickOne(validChatRequests)
+      : this.#pickOne(validResponsesRequests);
     const asChat = {
       messages: [
-        { role: "user", content: words },
-        ...(goesOn
+        { role: "user", content: userText },
+        ...(hasCall
           ? [
               {
                 role: "assistant",
@@ -277,8 +292,8 @@ export class RequestGenerator {
     };
     const asResponses = {
       input: [
-        { role: "user", content: words },
-        ...(goesOn
+        { role: "user", content: userText },
+        ...(hasCall
           ? [
               { type: "function_call", call_id: id, name: "f", arguments: "{}" },
               { type: "function_call_output", call_id: id, output: "r" },
@@ -290,7 +305,7 @@ export class RequestGenerator {
     const body = {
       model,
       stream,
-      ...(this.#chance() < 0.2 ? right : {}),
+      ...(this.#chance() < 0.2 ? validBody : {}),
       ...(isChat ? asChat : asResponses),
     };
     const path = isChat ? "/v1/chat/completions" : "/v1/responses";
@@ -304,81 +319,90 @@ export class RequestGenerator {
     };
   }
 
-  /** A value that fits a schema. */
-  #sample(name: string, schema: Schema, depth: number): unknown {
+  /** Returns a value that matches a schema. */
+  #createSample(name: string, schema: Schema, depth: number): unknown {
     const { $ref, anyOf, oneOf, allOf, type } = schema;
     if (typeof $ref === "string") {
-      const named = this.#options.api.schemas[$ref.replace("#/components/schemas/", "")];
-      return this.#sample(name, named ?? {}, depth);
+      const namedSchema = this.#options.api.schemas[$ref.replace("#/components/schemas/", "")];
+      return this.#createSample(name, namedSchema ?? {}, depth);
     }
     if ("const" in schema) return schema["const"];
-    if (Array.isArray(schema["enum"])) return this.#one(schema["enum"] as unknown[]);
+    if (Array.isArray(schema["enum"])) return this.#pickOne(schema["enum"] as unknown[]);
     const alternatives = anyOf ?? oneOf;
     if (Array.isArray(alternatives) && schema["properties"] === undefined)
-      return this.#sample(name, this.#one(alternatives as Schema[]), depth);
+      return this.#createSample(name, this.#pickOne(alternatives as Schema[]), depth);
     if (Array.isArray(allOf))
       return Object.assign(
         {},
-        ...(allOf as Schema[]).map((each) => this.#sample(name, each, depth)),
+        ...(allOf as Schema[]).map((part) => this.#createSample(name, part, depth)),
       ) as unknown;
-    switch (this.#one([type ?? "object"].flat() as string[])) {
+    switch (this.#pickOne([type ?? "object"].flat() as string[])) {
       case "string":
-        return this.#named(name) ?? this.#one(["a", "Hello", "words and more words", ...oddTexts]);
+        return (
+          this.#pickKnownValue(name) ??
+          this.#pickOne(["a", "Hello", "words and more words", ...oddTexts])
+        );
       case "integer":
       case "number":
-        return this.#named(name) ?? Number(schema["minimum"] ?? 0) + Math.floor(this.#chance() * 5);
+        return (
+          this.#pickKnownValue(name) ??
+          Number(schema["minimum"] ?? 0) + Math.floor(this.#chance() * 5)
+        );
       case "boolean":
         return this.#chance() < 0.5;
       case "null":
         return null;
       case "array":
-        return this.#list(schema, depth, name);
+        return this.#createList(schema, depth, name);
       default:
-        return this.#object(schema, depth);
+        return this.#createObject(schema, depth);
     }
   }
 
-  #list({ items, minItems }: Schema, depth: number, name: string): unknown[] {
+  #createList({ items, minItems }: Schema, depth: number, name: string): unknown[] {
     const count = Math.max(Number(minItems ?? 0), depth <= 0 ? 0 : Math.floor(this.#chance() * 3));
     const singular = name === "tool_groups" ? "tool_group" : name;
     return Array.from({ length: count }, () =>
-      this.#sample(singular, (items ?? {}) as Schema, depth - 1),
+      this.#createSample(singular, (items ?? {}) as Schema, depth - 1),
     );
   }
 
-  #object({ properties = {}, required = [], oneOf }: Schema, depth: number): object {
-    const demanded = Array.isArray(oneOf)
-      ? (this.#one(oneOf as { required?: string[] }[]).required ?? [])
+  #createObject({ properties = {}, required = [], oneOf }: Schema, depth: number): object {
+    const chosenRequired = Array.isArray(oneOf)
+      ? (this.#pickOne(oneOf as { required?: string[] }[]).required ?? [])
       : [];
-    const others = Array.isArray(oneOf)
-      ? (oneOf as { required?: string[] }[]).flatMap((one) => one.required ?? [])
+    const alternativeRequired = Array.isArray(oneOf)
+      ? (oneOf as { required?: string[] }[]).flatMap((alternative) => alternative.required ?? [])
       : [];
-    const isGiven = (name: string): boolean => {
-      if ((required as string[]).includes(name) || demanded.includes(name)) return true;
-      if (others.includes(name) || depth <= 0) return false;
+    const isIncluded = (name: string): boolean => {
+      if ((required as string[]).includes(name) || chosenRequired.includes(name)) return true;
+      if (alternativeRequired.includes(name) || depth <= 0) return false;
       return this.#chance() < 0.3;
     };
     return Object.fromEntries(
       Object.entries(properties as Record<string, Schema>)
-        .filter(([name]) => isGiven(name))
-        .map(([name, each]) => [name, this.#sample(name, each, depth - 1)]),
+        .filter(([name]) => isIncluded(name))
+        .map(([name, propertySchema]) => [
+          name,
+          this.#createSample(name, propertySchema, depth - 1),
+        ]),
     );
   }
 
-  /** A value that exists, by the name of a field or a parameter. */
-  #named(name: string): string | number | undefined {
+  /** Returns an existing value for a field or parameter of this name. */
+  #pickKnownValue(name: string): string | number | undefined {
     const { known, models, agents, toolGroups, clients } = this.#options;
     switch (name) {
       case "model":
       case "title_model":
-        return this.#one(models);
+        return this.#pickOne(models);
       case "agent":
-        return this.#one(agents);
+        return this.#pickOne(agents);
       case "tool_group":
-        return this.#one(toolGroups);
+        return this.#pickOne(toolGroups);
       case "token":
-        // Wrong ones are slowed down, which is measured elsewhere.
-        return this.#one(Object.values(clients));
+        // Wrong tokens are slowed down, which is measured elsewhere.
+        return this.#pickOne(Object.values(clients));
       case "chat":
         return known.pick("chat_id", this.#chance());
       case "task":
@@ -395,23 +419,23 @@ export class RequestGenerator {
         return hash === undefined ? "data:text/plain;base64,YQ==" : `/api/blobs/${hash}`;
       }
       case "pattern":
-        return this.#one(["\\w+\\d", "^(a+)+$", "(x|x)*y", "[", "a{1,5}", "\\d{3}-\\d{4}"]);
+        return this.#pickOne(["\\w+\\d", "^(a+)+$", "(x|x)*y", "[", "a{1,5}", "\\d{3}-\\d{4}"]);
       default:
         return known.pick(name, this.#chance());
     }
   }
 
-  #one<T>(list: readonly T[]): T {
+  #pickOne<T>(list: readonly T[]): T {
     return list[Math.floor(this.#chance() * list.length)] as T;
   }
 }
 
-/** What only the requests of this client say. */
-export function markerOf(client: string): string {
+/** Returns the marker that only requests of this client contain. */
+export function createMarker(client: string): string {
   return `marker-of-${client}-only`;
 }
 
-/** Lone surrogates cannot be encoded. */
+/** Encodes a part of a URL. Replaces lone surrogates, which cannot be encoded. */
 function safeEncode(text: string): string {
   return encodeURIComponent(text.toWellFormed());
 }

@@ -1,7 +1,7 @@
 import { parseJson } from "@deltawire/wire";
 
-/** Fields of replies whose values are good for later requests. */
-const names = [
+/** Fields of replies whose values are used in later requests. */
+const recordedFields = [
   "chat_id",
   "node_id",
   "version_id",
@@ -14,38 +14,38 @@ const names = [
   "next_before",
   "hash",
 ] as const;
-const mostOfEach = 40;
-const longestRead = 200_000;
+const maxValuesPerField = 40;
+const maxReplyLength = 200_000;
 
-/** Ids that exist, by the name of the field that has them. */
+/** Existing ids, by the name of their field. */
 export class KnownValues {
   readonly #values = new Map<string, (string | number)[]>();
 
-  /** Remembers what a reply names. */
-  read(text: string): void {
+  /** Records the ids in a reply. */
+  record(text: string): void {
     for (const [, hash = ""] of text.matchAll(/\/api\/blobs\/(\w{16,})/g)) this.add("hash", hash);
-    if (text.length < longestRead) this.#walk(parseJson(text), 6);
+    if (text.length < maxReplyLength) this.#walk(parseJson(text), 6);
   }
 
   add(name: string, value: unknown): void {
     if (typeof value !== "string" && typeof value !== "number") return;
-    const known = this.#values.get(name) ?? [];
-    if (known.includes(value)) return;
-    known.push(value);
-    if (known.length > mostOfEach) known.shift();
-    this.#values.set(name, known);
+    const values = this.#values.get(name) ?? [];
+    if (values.includes(value)) return;
+    values.push(value);
+    if (values.length > maxValuesPerField) values.shift();
+    this.#values.set(name, values);
   }
 
   pick(name: string, chance: number): string | number | undefined {
-    const known = this.#values.get(name) ?? [];
-    return known[Math.floor(chance * known.length)];
+    const values = this.#values.get(name) ?? [];
+    return values[Math.floor(chance * values.length)];
   }
 
   #walk(value: unknown, levels: number): void {
     if (typeof value !== "object" || value === null || levels === 0) return;
-    for (const [name, each] of Object.entries(value)) {
-      if ((names as readonly string[]).includes(name)) this.add(name, each);
-      else this.#walk(each, levels - 1);
+    for (const [name, fieldValue] of Object.entries(value)) {
+      if ((recordedFields as readonly string[]).includes(name)) this.add(name, fieldValue);
+      else this.#walk(fieldValue, levels - 1);
     }
   }
 }

@@ -1,11 +1,15 @@
 import type { JsonObject } from "@deltawire/wire";
-import { streamed, wholeReply, type Reply } from "../../../test/wire-replies.ts";
-import { hostileUpstream, type HostileUpstream, type Play } from "../upstream/hostile-upstream.ts";
-import { markerOf } from "./generator.ts";
+import { formatStream, buildReply, type ScriptedReply } from "../../../test/wire-replies.ts";
+import {
+  startHostileUpstream,
+  type HostileUpstream,
+  type ReplyScript,
+} from "../upstream/hostile-upstream.ts";
+import { createMarker } from "./generator.ts";
 
 /**
- * A model in good order, whose reasoning repeats the marker of the client that asked, under call ids that repeat. A request
- * with the markers of two clients in it shows that something of one reached another.
+ * A correct model whose reasoning repeats the marker of the client, and whose call ids are always the same. A request with the
+ * markers of two clients shows that data of one has reached the other.
  */
 export class MarkerUpstream {
   readonly #clients: readonly string[];
@@ -18,7 +22,7 @@ export class MarkerUpstream {
 
   static async start(clients: readonly string[]): Promise<MarkerUpstream> {
     const upstream = new MarkerUpstream(clients);
-    upstream.#server = await hostileUpstream((path) => upstream.#play(path));
+    upstream.#server = await startHostileUpstream((path) => upstream.#play(path));
     return upstream;
   }
 
@@ -26,7 +30,7 @@ export class MarkerUpstream {
     return this.#server?.url ?? "";
   }
 
-  /** What was wrong with the requests since the last time. */
+  /** Returns what was wrong with the requests since the last call. */
   takeFaults(): string[] {
     return this.#faults.splice(0);
   }
@@ -35,30 +39,35 @@ export class MarkerUpstream {
     await this.#server?.close();
   }
 
-  #play(path: string): Play {
+  #play(path: string): ReplyScript {
     return async (reply) => {
       if (!/\/(?:responses|chat\/completions)$/.test(path)) return reply.json('{"data":[]}');
-      const asked = JSON.stringify(reply.body);
-      const marked = this.#clients.filter((client) => asked.includes(markerOf(client)));
-      if (marked.length > 1)
+      const requestText = JSON.stringify(reply.body);
+      const markedClients = this.#clients.filter((client) =>
+        requestText.includes(createMarker(client)),
+      );
+      if (markedClients.length > 1)
         this.#faults.push(
-          `an upstream got the words of ${marked.join(" and ")} in one request: ${asked.slice(0, 800)}`,
+          `an upstream received the text of ${markedClients.join(" and ")} in one request: ${requestText.slice(0, 800)}`,
         );
-      const said = replyTo(reply.body, marked[0] === undefined ? "hm" : markerOf(marked[0]));
-      if (reply.stream) await reply.events(streamed(reply.wire, said));
-      else await reply.json(JSON.stringify(wholeReply(reply.wire, said)));
+      const scriptedReply = chooseReply(
+        reply.body,
+        markedClients[0] === undefined ? "hm" : createMarker(markedClients[0]),
+      );
+      if (reply.stream) await reply.events(formatStream(reply.wire, scriptedReply));
+      else await reply.json(JSON.stringify(buildReply(reply.wire, scriptedReply)));
     };
   }
 }
 
-function replyTo(body: JsonObject, thought: string): Reply {
-  const reply: Reply = { reasoning: [thought], usage: { input: 1, output: 1 } };
+function chooseReply(body: JsonObject, reasoning: string): ScriptedReply {
+  const reply: ScriptedReply = { reasoning: [reasoning], usage: { input: 1, output: 1 } };
   const text = JSON.stringify(body["tools"] ?? "");
   const turns = (body["messages"] ?? body["input"]) as
     | { role?: string; type?: string }[]
     | undefined;
-  const last = Array.isArray(turns) ? turns.at(-1) : undefined;
-  const isAnswered = last?.role === "tool" || last?.type === "function_call_output";
+  const lastTurn = Array.isArray(turns) ? turns.at(-1) : undefined;
+  const isAnswered = lastTurn?.role === "tool" || lastTurn?.type === "function_call_output";
   if (isAnswered || !/"name":"f"/.test(text)) return { ...reply, text: ["fine"] };
   return { ...reply, calls: [{ id: "call_0", name: "f", arguments: ["{}"] }] };
 }

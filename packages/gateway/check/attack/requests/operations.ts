@@ -7,9 +7,9 @@ export interface Operation {
   /** With `{…}` for parameters. */
   path: string;
   parameters: readonly { name: string; in: string; schema: Schema }[];
-  /** Undefined: it takes no body. */
+  /** Undefined: it has no body. */
   body: { type: string; schema: Schema } | undefined;
-  /** True if it may answer with events. */
+  /** True if it may reply with events. */
   isStream: boolean;
 }
 
@@ -29,7 +29,7 @@ interface DocumentOperation {
   responses: Record<string, { content?: Record<string, unknown> }>;
 }
 
-export function apiFrom(document: unknown): Api {
+export function parseApi(document: unknown): Api {
   const { paths, components } = document as Document;
   return {
     schemas: components.schemas,
@@ -37,11 +37,11 @@ export function apiFrom(document: unknown): Api {
       Object.entries(methods).map(([method, operation]) => ({
         method: method.toUpperCase(),
         path,
-        parameters: (operation.parameters ?? []).map((one) => ({
-          ...one,
-          schema: one.schema ?? {},
+        parameters: (operation.parameters ?? []).map((parameter) => ({
+          ...parameter,
+          schema: parameter.schema ?? {},
         })),
-        body: bodyFrom(operation),
+        body: parseBody(operation),
         isStream: Object.values(operation.responses).some(
           ({ content = {} }) => "text/event-stream" in content,
         ),
@@ -50,7 +50,7 @@ export function apiFrom(document: unknown): Api {
   };
 }
 
-function bodyFrom({ requestBody }: DocumentOperation): Operation["body"] {
-  const [found] = Object.entries(requestBody?.content ?? {});
-  return found === undefined ? undefined : { type: found[0], schema: found[1].schema ?? {} };
+function parseBody({ requestBody }: DocumentOperation): Operation["body"] {
+  const [entry] = Object.entries(requestBody?.content ?? {});
+  return entry === undefined ? undefined : { type: entry[0], schema: entry[1].schema ?? {} };
 }

@@ -1,17 +1,17 @@
 import { fileURLToPath } from "node:url";
-import type { AttackCase, Part } from "../cases.ts";
+import type { AttackCase, AttackPart } from "../cases.ts";
 import { send, type ClientReply } from "../client.ts";
-import { endFaults, errorFaults } from "../judge-reply.ts";
-import { mcpOverHttp } from "../mcp/servers.ts";
-import { insidesIn, secretFor, SecretWatch } from "../secrets.ts";
+import { findEndFaults, findErrorFaults } from "../judge-reply.ts";
+import { startHttpMcpServer } from "../mcp/servers.ts";
+import { findInternals, createSecret, SecretScanner } from "../secrets.ts";
 import type { Target } from "../target.ts";
-import { RequestGenerator, markerOf, type GeneratedRequest } from "./generator.ts";
+import { RequestGenerator, createMarker, type GeneratedRequest } from "./generator.ts";
 import { KnownValues } from "./known-values.ts";
 import { MarkerUpstream } from "./marker-upstream.ts";
-import { apiFrom, type Api } from "./operations.ts";
+import { parseApi, type Api } from "./operations.ts";
 
 const mcpProgram = fileURLToPath(new URL("../mcp/servers.ts", import.meta.url));
-const atOnce = 16;
+const concurrency = 16;
 
 export interface GeneratedOptions {
   token: string;
@@ -23,31 +23,31 @@ export interface GeneratedOptions {
   number: number | undefined;
 }
 
-/** Requests for every route, by several clients at the same time. */
-export async function requestsPart(options: GeneratedOptions): Promise<Part> {
+/** Creates requests for every route, which several clients send at the same time. */
+export async function createRequestsPart(options: GeneratedOptions): Promise<AttackPart> {
   const { token, seed, minutes, requests = Number.POSITIVE_INFINITY, number } = options;
-  const key = secretFor("key of the marker upstream");
+  const key = createSecret("key of the marker upstream");
   const clients = {
     main: token,
-    second: secretFor("second client"),
-    third: secretFor("third client"),
+    second: createSecret("second client"),
+    third: createSecret("third client"),
   };
   const upstream = await MarkerUpstream.start(Object.keys(clients));
-  const mcp = await mcpOverHttp([{ name: "usual", answer: () => undefined }]);
+  const mcp = await startHttpMcpServer([{ name: "usual", answer: () => undefined }]);
   const known = new KnownValues();
-  const secrets = new SecretWatch({ ...clients, "the key of the upstream": key });
+  const secrets = new SecretScanner({ ...clients, "the key of the upstream": key });
   let generator: RequestGenerator | undefined;
-  const caseOf = (at: number): AttackCase => ({
-    name: `generated request ${at}`,
+  const createCase = (index: number): AttackCase => ({
+    name: `generated request ${index}`,
     async run(target) {
       if (generator === undefined) return ["the part is not prepared"];
-      const request = generator.request(at);
+      const request = generator.request(index);
       const reply = await send(target.url, request);
-      known.read(reply.text);
+      known.record(reply.text);
       return [
-        ...requestFaults(request, reply, clients),
+        ...findRequestFaults(request, reply, clients),
         ...secrets
-          .leaks(`${JSON.stringify(reply.headers)}${reply.text}`)
+          .findLeaks(`${JSON.stringify(reply.headers)}${reply.text}`)
           .filter((leak) => !leak.startsWith(request.client)),
         ...upstream.takeFaults(),
       ].map((fault) => `${fault}\n${describe(request)}`);
@@ -55,19 +55,20 @@ export async function requestsPart(options: GeneratedOptions): Promise<Part> {
   });
   return {
     name: "generated requests",
-    toml: toml(upstream.url, mcp.url(0), key, clients),
-    cases: number === undefined ? [] : [caseOf(number)],
-    atOnce,
+    toml: formatToml(upstream.url, mcp.url(0), key, clients),
+    cases: number === undefined ? [] : [createCase(number)],
+    concurrency,
     secrets,
     async prepare(target) {
-      const api = apiFrom(await (await fetch(`${target.url}/openapi.json`)).json());
+      const api = parseApi(await (await fetch(`${target.url}/openapi.json`)).json());
       await addKnownValues(target, token, known);
       generator = new RequestGenerator({ seed, api, known, models, agents, toolGroups, clients });
     },
     *generate() {
       if (number !== undefined) return;
-      const until = Date.now() + minutes * 60_000;
-      for (let at = 0; at < requests && Date.now() < until; at += 1) yield caseOf(at);
+      const deadline = Date.now() + minutes * 60_000;
+      for (let index = 0; index < requests && Date.now() < deadline; index += 1)
+        yield createCase(index);
     },
     async close() {
       await upstream.close();
@@ -80,19 +81,24 @@ const models = ["chat/m", "responses/m", "deepseek/m", "short"];
 const agents = ["helper", "chief"];
 const toolGroups = ["files", "time", "web", "agents", "remote", "local"];
 
-function toml(url: string, mcpUrl: string, key: string, clients: Record<string, string>): string {
+function formatToml(
+  url: string,
+  mcpUrl: string,
+  key: string,
+  clients: Record<string, string>,
+): string {
   const upstreams = [
     ["chat", "chat", ""],
     ["responses", "responses", ""],
     ["deepseek", "chat", 'profile = "deepseek"\n'],
   ].map(
-    ([name, speaks, more]) =>
-      `[upstreams.${name}]\nbase_url = "${url}/v1"\nspeaks = "${speaks}"\napi_key = "${key}"\nmodels = ["m"]\n${more}`,
+    ([name, speaks, extraLines]) =>
+      `[upstreams.${name}]\nbase_url = "${url}/v1"\nspeaks = "${speaks}"\napi_key = "${key}"\nmodels = ["m"]\n${extraLines}`,
   );
-  const named = Object.entries(clients)
+  const clientTables = Object.entries(clients)
     .slice(1)
     .map(([name, token]) => `[clients.${name}]\ntoken = "${token}"\n`);
-  return `${named.join("")}${upstreams.join("")}
+  return `${clientTables.join("")}${upstreams.join("")}
 [models]
 short = "chat/m"
 
@@ -124,16 +130,16 @@ args = ${JSON.stringify(["--conditions=@deltawire/source", mcpProgram, "usual"])
 `;
 }
 
-/** Chats, messages, tasks and files that later requests can name. */
+/** Creates chats, messages, tasks and files, so that later requests can use their ids. */
 async function addKnownValues(target: Target, token: string, known: KnownValues): Promise<void> {
   const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
   const post = async (path: string, body: unknown): Promise<void> => {
     const { text } = await send(target.url, { path, headers, body: JSON.stringify(body) });
-    known.read(text);
+    known.record(text);
   };
   for (const title of ["one", "two", "three"]) await post("/api/chats", { title });
-  for (const at of [0, 0.4, 0.9]) {
-    const chat = String(known.pick("chat_id", at));
+  for (const position of [0, 0.4, 0.9]) {
+    const chat = String(known.pick("chat_id", position));
     await post(`/api/chats/${chat}/send`, { text: "Hello, a@b.example" });
     await post(`/api/chats/${chat}/send`, { text: "And more" });
   }
@@ -143,39 +149,39 @@ async function addKnownValues(target: Target, token: string, known: KnownValues)
     headers: { ...headers, "content-type": "text/plain" },
     body: "a file",
   });
-  known.read(blob.text);
+  known.record(blob.text);
 }
 
-/** What is wrong with the reply to a request that may itself be wrong. */
-function requestFaults(
+/** Returns what is wrong with the reply to a request that may be invalid. */
+function findRequestFaults(
   request: GeneratedRequest,
   reply: ClientReply,
   clients: Record<string, string>,
 ): string[] {
   if (reply.reason.startsWith("not sent")) return [];
-  const faults = endFaults(reply);
+  const faults = findEndFaults(reply);
   if (faults.length > 0) return faults;
   const { status, text } = reply;
-  const others = Object.keys(clients).filter((name) => name !== request.client);
-  const crossed = request.path.startsWith("/v1/")
-    ? others.filter((name) => text.includes(markerOf(name)))
+  const otherClients = Object.keys(clients).filter((name) => name !== request.client);
+  const foreignMarkers = request.path.startsWith("/v1/")
+    ? otherClients.filter((name) => text.includes(createMarker(name)))
     : [];
   faults.push(
-    ...crossed.map((name) => `words of the client ${name} in a reply to ${request.client}`),
+    ...foreignMarkers.map((name) => `text of the client ${name} in a reply to ${request.client}`),
   );
   if (status >= 500) return [...faults, `status ${status}: ${text.slice(0, 500)}`];
   if (status < 400) return faults;
   if (request.method === "HEAD" || (status === 416 && text === "")) return faults;
-  return [...faults, ...errorFaults(reply), ...insidesIn(text)];
+  return [...faults, ...findErrorFaults(reply), ...findInternals(text)];
 }
 
 function describe({ method, path, headers, body, client }: GeneratedRequest): string {
-  const sent = typeof body === "string" ? body : Buffer.from(body ?? "").toString("latin1");
-  return `${client}: ${method} ${path.slice(0, 300)} ${JSON.stringify({ ...headers, authorization: undefined }).slice(0, 300)} ${sent.slice(0, 500)}`;
+  const bodyText = typeof body === "string" ? body : Buffer.from(body ?? "").toString("latin1");
+  return `${client}: ${method} ${path.slice(0, 300)} ${JSON.stringify({ ...headers, authorization: undefined }).slice(0, 300)} ${bodyText.slice(0, 500)}`;
 }
 
-/** The requests of a seed without a gateway, for the test that every route is among them. */
-export function routesOf(api: Api, seed: number, count: number): Set<string> {
+/** Returns the routes of generated requests, for the test that they cover all routes. Needs no gateway. */
+export function collectRoutes(api: Api, seed: number, count: number): Set<string> {
   const clients = { main: "token" };
   const generator = new RequestGenerator({
     seed,
@@ -186,5 +192,5 @@ export function routesOf(api: Api, seed: number, count: number): Set<string> {
     toolGroups,
     clients,
   });
-  return new Set(Array.from({ length: count }, (_, at) => generator.request(at).route));
+  return new Set(Array.from({ length: count }, (_, index) => generator.request(index).route));
 }

@@ -1,83 +1,83 @@
 import type { JsonObject } from "@deltawire/wire";
-import { event } from "../../../test/scripted-upstream.ts";
-import { oddities, withOddity } from "../odd-values.ts";
-import { chunkWith } from "./good-replies.ts";
+import { formatEvent } from "../../../test/scripted-upstream.ts";
+import { malformedCount, withMalformed } from "../malformed-values.ts";
+import { buildChunk } from "./good-replies.ts";
 import type { UpstreamMode } from "./hostile-upstream.ts";
 
-/* What an upstream may send wrongly on the Chat wire. */
+/* What an upstream may do wrong in the Chat API. */
 
-const call = (at: number, more: JsonObject = {}): JsonObject => ({
-  index: at,
-  id: `call_${at}`,
+const buildCall = (index: number, overrides: JsonObject = {}): JsonObject => ({
+  index,
+  id: `call_${index}`,
   type: "function",
   function: { name: "look", arguments: "{}" },
-  ...more,
+  ...overrides,
 });
 
-/** Deltas that are long, many or malicious; the same is a message of a complete reply. */
+/** Long, many or malicious deltas; also sent as the message of a complete reply. */
 const deltas: Record<string, () => JsonObject> = {
   "16,000 tool calls at once": () => ({
-    tool_calls: Array.from({ length: 16_000 }, (_, at) => call(at)),
+    tool_calls: Array.from({ length: 16_000 }, (_, index) => buildCall(index)),
   }),
   "100,000 tool calls at once": () => ({
-    tool_calls: Array.from({ length: 100_000 }, (_, at) => call(at)),
+    tool_calls: Array.from({ length: 100_000 }, (_, index) => buildCall(index)),
   }),
   "5,000 tool calls with one id": () => ({
-    tool_calls: Array.from({ length: 5000 }, (_, at) => call(at, { id: "call_0" })),
+    tool_calls: Array.from({ length: 5000 }, (_, index) => buildCall(index, { id: "call_0" })),
   }),
   "5,000 tool calls with one index": () => ({
-    tool_calls: Array.from({ length: 5000 }, (_, at) => call(0, { id: `call_${at}` })),
+    tool_calls: Array.from({ length: 5000 }, (_, index) => buildCall(0, { id: `call_${index}` })),
   }),
   "5,000 tool calls without ids": () => ({
-    tool_calls: Array.from({ length: 5000 }, (_, at) => call(at, { id: null })),
+    tool_calls: Array.from({ length: 5000 }, (_, index) => buildCall(index, { id: null })),
   }),
   "5,000 tool calls without names": () => ({
-    tool_calls: Array.from({ length: 5000 }, (_, at) =>
-      call(at, { function: { arguments: "{}" } }),
+    tool_calls: Array.from({ length: 5000 }, (_, index) =>
+      buildCall(index, { function: { arguments: "{}" } }),
     ),
   }),
-  "a tool call of index 1e9": () => ({ tool_calls: [call(1e9)] }),
-  "a tool call of index -1": () => ({ tool_calls: [call(-1)] }),
-  "a tool call of index 2^53": () => ({ tool_calls: [call(2 ** 53)] }),
+  "a tool call of index 1e9": () => ({ tool_calls: [buildCall(1e9)] }),
+  "a tool call of index -1": () => ({ tool_calls: [buildCall(-1)] }),
+  "a tool call of index 2^53": () => ({ tool_calls: [buildCall(2 ** 53)] }),
   "a tool call with an id of 2 MB": () => ({
-    tool_calls: [call(0, { id: "i".repeat(2_000_000) })],
+    tool_calls: [buildCall(0, { id: "i".repeat(2_000_000) })],
   }),
   "a tool call with a name of 2 MB": () => ({
-    tool_calls: [call(0, { function: { name: "n".repeat(2_000_000), arguments: "{}" } })],
+    tool_calls: [buildCall(0, { function: { name: "n".repeat(2_000_000), arguments: "{}" } })],
   }),
   "tool calls named after methods": () => ({
-    tool_calls: ["__proto__", "constructor", "toString", "hasOwnProperty"].map((name, at) =>
-      call(at, { id: name, function: { name, arguments: "{}" } }),
+    tool_calls: ["__proto__", "constructor", "toString", "hasOwnProperty"].map((name, index) =>
+      buildCall(index, { id: name, function: { name, arguments: "{}" } }),
     ),
   }),
   "arguments that are never closed": () => ({
-    tool_calls: [call(0, { function: { name: "look", arguments: '{"a":"' } })],
+    tool_calls: [buildCall(0, { function: { name: "look", arguments: '{"a":"' } })],
   }),
   "arguments of 3 MB of brackets": () => ({
-    tool_calls: [call(0, { function: { name: "look", arguments: "[".repeat(3_000_000) } })],
+    tool_calls: [buildCall(0, { function: { name: "look", arguments: "[".repeat(3_000_000) } })],
   }),
   "arguments of 3 MB of backslashes": () => ({
     tool_calls: [
-      call(0, { function: { name: "look", arguments: `{"a":"${"\\".repeat(3_000_000)}` } }),
+      buildCall(0, { function: { name: "look", arguments: `{"a":"${"\\".repeat(3_000_000)}` } }),
     ],
   }),
   "arguments of 3 MB of quotes": () => ({
-    tool_calls: [call(0, { function: { name: "look", arguments: '"'.repeat(3_000_000) } })],
+    tool_calls: [buildCall(0, { function: { name: "look", arguments: '"'.repeat(3_000_000) } })],
   }),
-  "arguments of 3 MB of blanks": () => ({
-    tool_calls: [call(0, { function: { name: "look", arguments: " ".repeat(3_000_000) } })],
+  "arguments of 3 MB of spaces": () => ({
+    tool_calls: [buildCall(0, { function: { name: "look", arguments: " ".repeat(3_000_000) } })],
   }),
   "arguments that are garbage": () => ({
-    tool_calls: [call(0, { function: { name: "look", arguments: "}{][,:\u0000" } })],
+    tool_calls: [buildCall(0, { function: { name: "look", arguments: "}{][,:\u0000" } })],
   }),
   "arguments with duplicate keys and prototypes": () => ({
     tool_calls: [
-      call(0, { function: { name: "look", arguments: '{"__proto__":{"x":1},"a":1,"a":2}' } }),
+      buildCall(0, { function: { name: "look", arguments: '{"__proto__":{"x":1},"a":1,"a":2}' } }),
     ],
   }),
   "arguments nested 50,000 deep": () => ({
     tool_calls: [
-      call(0, {
+      buildCall(0, {
         function: { name: "look", arguments: '{"a":'.repeat(50_000) + "1" + "}".repeat(50_000) },
       }),
     ],
@@ -85,7 +85,7 @@ const deltas: Record<string, () => JsonObject> = {
   "a content of 20 MB": () => ({ content: "x".repeat(20_000_000) }),
   "a content of 240,000 backslashes": () => ({ content: "\\".repeat(240_000) }),
   "a content of a million quotes": () => ({ content: '"'.repeat(1_000_000) }),
-  "a content of 500,000 line ends": () => ({ content: "\n".repeat(500_000) }),
+  "a content of 500,000 line breaks": () => ({ content: "\n".repeat(500_000) }),
   "a content of data:image/ and a million letters": () => ({
     content: `data:image/${"a".repeat(1_000_000)}`,
   }),
@@ -99,7 +99,7 @@ const deltas: Record<string, () => JsonObject> = {
   "a content of a million <": () => ({ content: "<".repeat(1_000_000) }),
   "a content of a million `": () => ({ content: "`".repeat(1_000_000) }),
   "a content of a million {": () => ({ content: "{".repeat(1_000_000) }),
-  "a content of tokens of a template": () => ({
+  "a content of chat template tokens": () => ({
     content:
       "<|tool_calls_section_begin|><|tool_call_begin|>functions.look:0<|tool_call_argument_begin|>{".repeat(
         20_000,
@@ -123,10 +123,10 @@ const deltas: Record<string, () => JsonObject> = {
     reasoning_details: [{ type: "reasoning.text", text: "e" }],
   }),
   "100,000 details of reasoning": () => ({
-    reasoning_details: Array.from({ length: 100_000 }, (_, at) => ({
+    reasoning_details: Array.from({ length: 100_000 }, (_, index) => ({
       type: "reasoning.text",
       text: "x",
-      index: at,
+      index,
     })),
   }),
   "100,000 annotations": () => ({
@@ -146,19 +146,21 @@ const deltas: Record<string, () => JsonObject> = {
   "an audio without end": () => ({
     audio: { id: "a", data: "A".repeat(5_000_000), transcript: "x" },
   }),
-  "a function call of the old form": () => ({ function_call: { name: "look", arguments: "{}" } }),
-  "a role that nobody knows": () => ({ role: "system\u0000", content: "x" }),
-  "10,000 fields that nobody knows": () =>
-    Object.fromEntries(Array.from({ length: 10_000 }, (_, at) => [`field_${at}`, at])),
+  "a function call in the legacy format": () => ({
+    function_call: { name: "look", arguments: "{}" },
+  }),
+  "an unknown role": () => ({ role: "system\u0000", content: "x" }),
+  "10,000 unknown fields": () =>
+    Object.fromEntries(Array.from({ length: 10_000 }, (_, index) => [`field_${index}`, index])),
 };
 
 /** Streams of many or malicious chunks. */
 const streams: Record<string, () => Iterable<unknown>> = {
   "100,000 choices in a chunk": () => [
-    chunkWith(Array.from({ length: 100_000 }, (_, at) => ({ index: at, delta: { content: "x" } }))),
+    buildChunk(Array.from({ length: 100_000 }, (_, index) => ({ index, delta: { content: "x" } }))),
   ],
   "choices of odd indexes": () => [
-    chunkWith(
+    buildChunk(
       [-1, 1.5, 1e9, 2 ** 53, "0", "x", null, {}].map((index) => ({
         index,
         delta: { content: "x" },
@@ -167,112 +169,115 @@ const streams: Record<string, () => Iterable<unknown>> = {
     ),
   ],
   *"100,000 choices, each in a chunk"() {
-    for (let at = 0; at < 100_000; at += 1)
-      yield chunkWith([{ index: at, delta: { content: "x" } }]);
+    for (let index = 0; index < 100_000; index += 1)
+      yield buildChunk([{ index, delta: { content: "x" } }]);
   },
   *"16,000 tool calls, each in a chunk"() {
-    for (let at = 0; at < 16_000; at += 1)
-      yield chunkWith([{ index: 0, delta: { tool_calls: [call(at)] } }]);
-    yield chunkWith([{ index: 0, delta: {}, finish_reason: "tool_calls" }]);
+    for (let index = 0; index < 16_000; index += 1)
+      yield buildChunk([{ index: 0, delta: { tool_calls: [buildCall(index)] } }]);
+    yield buildChunk([{ index: 0, delta: {}, finish_reason: "tool_calls" }]);
   },
   *"3,000 tool calls whose arguments come in turns"() {
     for (let round = 0; round < 4; round += 1)
-      for (let at = 0; at < 3000; at += 1)
-        yield chunkWith([
+      for (let index = 0; index < 3000; index += 1)
+        yield buildChunk([
           {
             index: 0,
             delta: {
               tool_calls: [
                 round === 0
-                  ? call(at, { function: { name: "look", arguments: "" } })
+                  ? buildCall(index, { function: { name: "look", arguments: "" } })
                   : {
-                      index: at,
+                      index,
                       function: { arguments: round === 1 ? '{"a":' : round === 2 ? "1" : "}" },
                     },
               ],
             },
           },
         ]);
-    yield chunkWith([{ index: 0, delta: {}, finish_reason: "tool_calls" }]);
+    yield buildChunk([{ index: 0, delta: {}, finish_reason: "tool_calls" }]);
   },
-  *"100,000 pieces of one call"() {
-    yield chunkWith([
+  *"100,000 deltas of one call"() {
+    yield buildChunk([
       {
         index: 0,
-        delta: { tool_calls: [call(0, { function: { name: "look", arguments: '{"a":"' } })] },
+        delta: { tool_calls: [buildCall(0, { function: { name: "look", arguments: '{"a":"' } })] },
       },
     ]);
-    for (let at = 0; at < 100_000; at += 1)
-      yield chunkWith([
+    for (let index = 0; index < 100_000; index += 1)
+      yield buildChunk([
         { index: 0, delta: { tool_calls: [{ index: 0, function: { arguments: "x" } }] } },
       ]);
-    yield chunkWith([
+    yield buildChunk([
       { index: 0, delta: { tool_calls: [{ index: 0, function: { arguments: '"}' } }] } },
     ]);
-    yield chunkWith([{ index: 0, delta: {}, finish_reason: "tool_calls" }]);
+    yield buildChunk([{ index: 0, delta: {}, finish_reason: "tool_calls" }]);
   },
-  *"100,000 tiny words"() {
-    for (let at = 0; at < 100_000; at += 1)
-      yield chunkWith([{ index: 0, delta: { content: "w" } }]);
-    yield chunkWith([{ index: 0, delta: {}, finish_reason: "stop" }]);
+  *"100,000 deltas of one letter"() {
+    for (let index = 0; index < 100_000; index += 1)
+      yield buildChunk([{ index: 0, delta: { content: "w" } }]);
+    yield buildChunk([{ index: 0, delta: {}, finish_reason: "stop" }]);
   },
   *"content and reasoning in turns, 20,000 times"() {
-    for (let at = 0; at < 20_000; at += 1)
-      yield chunkWith([
-        { index: 0, delta: at % 2 === 0 ? { content: "w" } : { reasoning_content: "r" } },
+    for (let index = 0; index < 20_000; index += 1)
+      yield buildChunk([
+        { index: 0, delta: index % 2 === 0 ? { content: "w" } : { reasoning_content: "r" } },
       ]);
-    yield chunkWith([{ index: 0, delta: {}, finish_reason: "stop" }]);
+    yield buildChunk([{ index: 0, delta: {}, finish_reason: "stop" }]);
   },
   *"content and calls in turns, 5,000 times"() {
-    for (let at = 0; at < 5000; at += 1)
-      yield chunkWith([
-        { index: 0, delta: at % 2 === 0 ? { content: "w" } : { tool_calls: [call(at)] } },
+    for (let index = 0; index < 5000; index += 1)
+      yield buildChunk([
+        {
+          index: 0,
+          delta: index % 2 === 0 ? { content: "w" } : { tool_calls: [buildCall(index)] },
+        },
       ]);
-    yield chunkWith([{ index: 0, delta: {}, finish_reason: "stop" }]);
+    yield buildChunk([{ index: 0, delta: {}, finish_reason: "stop" }]);
   },
   *"another id, model and time in each chunk"() {
-    for (let at = 0; at < 50; at += 1)
+    for (let index = 0; index < 50; index += 1)
       yield {
-        ...chunkWith([{ index: 0, delta: { content: "w" } }]),
-        id: `id-${at}`,
-        model: `m-${at}`,
-        created: at,
+        ...buildChunk([{ index: 0, delta: { content: "w" } }]),
+        id: `id-${index}`,
+        model: `m-${index}`,
+        created: index,
       };
-    yield chunkWith([{ index: 0, delta: {}, finish_reason: "stop" }]);
+    yield buildChunk([{ index: 0, delta: {}, finish_reason: "stop" }]);
   },
   *"1,000 finishes"() {
-    for (let at = 0; at < 1000; at += 1)
-      yield chunkWith([{ index: 0, delta: { content: "w" }, finish_reason: "stop" }]);
+    for (let index = 0; index < 1000; index += 1)
+      yield buildChunk([{ index: 0, delta: { content: "w" }, finish_reason: "stop" }]);
   },
   *"10,000 usages"() {
-    yield chunkWith([{ index: 0, delta: { content: "w" }, finish_reason: "stop" }]);
-    for (let at = 0; at < 10_000; at += 1)
-      yield chunkWith([], {
-        usage: { prompt_tokens: at, completion_tokens: at, total_tokens: at },
+    yield buildChunk([{ index: 0, delta: { content: "w" }, finish_reason: "stop" }]);
+    for (let index = 0; index < 10_000; index += 1)
+      yield buildChunk([], {
+        usage: { prompt_tokens: index, completion_tokens: index, total_tokens: index },
       });
   },
   *"an empty name, id and type in each delta of a call"() {
-    for (const piece of ["", '{"a"', ":1}", ""])
-      yield chunkWith([
+    for (const text of ["", '{"a"', ":1}", ""])
+      yield buildChunk([
         {
           index: 0,
           delta: {
-            tool_calls: [{ index: 0, id: "", type: "", function: { name: "", arguments: piece } }],
+            tool_calls: [{ index: 0, id: "", type: "", function: { name: "", arguments: text } }],
           },
         },
       ]);
-    yield chunkWith([{ index: 0, delta: {}, finish_reason: "tool_calls" }]);
+    yield buildChunk([{ index: 0, delta: {}, finish_reason: "tool_calls" }]);
   },
   "a first id of 2 MB, then 1,000 deltas without one": () => [
-    { ...chunkWith([{ index: 0, delta: { content: "x" } }]), id: "i".repeat(2_000_000) },
+    { ...buildChunk([{ index: 0, delta: { content: "x" } }]), id: "i".repeat(2_000_000) },
     ...Array.from({ length: 1000 }, () => ({
-      ...chunkWith([{ index: 0, delta: { content: "x" } }]),
+      ...buildChunk([{ index: 0, delta: { content: "x" } }]),
       id: null,
     })),
   ],
   "a field of 2 MB beside the finish of 1,000 choices": () => [
     {
-      ...chunkWith(
+      ...buildChunk(
         Array.from({ length: 1000 }, (_, index) => ({ index, delta: {}, finish_reason: "stop" })),
       ),
       system_fingerprint: "f".repeat(2_000_000),
@@ -295,47 +300,47 @@ const streams: Record<string, () => Iterable<unknown>> = {
   ],
 };
 
-/** Fields of a chunk, and of a complete reply, that get every odd value in turn. */
+/** Fields of a chunk and of a complete reply that get every malformed value in turn. */
 const fields: Record<string, (value: unknown) => JsonObject> = {
   "the chunk itself": (value) => value as JsonObject,
   id: (value) =>
-    chunkWith(
+    buildChunk(
       [{ index: 0, delta: { content: "x" }, message: { content: "x" }, finish_reason: "stop" }],
       { id: value as string },
     ),
   created: (value) =>
-    chunkWith(
+    buildChunk(
       [{ index: 0, delta: { content: "x" }, message: { content: "x" }, finish_reason: "stop" }],
       { created: value as number },
     ),
   model: (value) =>
-    chunkWith(
+    buildChunk(
       [{ index: 0, delta: { content: "x" }, message: { content: "x" }, finish_reason: "stop" }],
       { model: value as string },
     ),
   object: (value) =>
-    chunkWith(
+    buildChunk(
       [{ index: 0, delta: { content: "x" }, message: { content: "x" }, finish_reason: "stop" }],
       { object: value as string },
     ),
-  choices: (value) => chunkWith(value),
+  choices: (value) => buildChunk(value),
   "a choice": (value) =>
-    chunkWith([
+    buildChunk([
       value,
       { index: 0, delta: { content: "x" }, message: { content: "x" }, finish_reason: "stop" },
     ]),
   "the index of a choice": (value) =>
-    chunkWith([
+    buildChunk([
       { index: value, delta: { content: "x" }, message: { content: "x" }, finish_reason: "stop" },
     ]),
   "delta and message": (value) =>
-    chunkWith([{ index: 0, delta: value, message: value, finish_reason: "stop" }]),
+    buildChunk([{ index: 0, delta: value, message: value, finish_reason: "stop" }]),
   finish_reason: (value) =>
-    chunkWith([
+    buildChunk([
       { index: 0, delta: { content: "x" }, message: { content: "x" }, finish_reason: value },
     ]),
   logprobs: (value) =>
-    chunkWith([
+    buildChunk([
       {
         index: 0,
         delta: { content: "x" },
@@ -345,12 +350,12 @@ const fields: Record<string, (value: unknown) => JsonObject> = {
       },
     ]),
   usage: (value) =>
-    chunkWith(
+    buildChunk(
       [{ index: 0, delta: { content: "x" }, message: { content: "x" }, finish_reason: "stop" }],
       { usage: value as JsonObject },
     ),
   "numbers of the usage": (value) =>
-    chunkWith(
+    buildChunk(
       [{ index: 0, delta: { content: "x" }, message: { content: "x" }, finish_reason: "stop" }],
       {
         usage: {
@@ -362,12 +367,12 @@ const fields: Record<string, (value: unknown) => JsonObject> = {
       },
     ),
   error: (value) =>
-    chunkWith(
+    buildChunk(
       [{ index: 0, delta: { content: "x" }, message: { content: "x" }, finish_reason: "stop" }],
       { error: value as JsonObject },
     ),
   "the error of a choice": (value) =>
-    chunkWith([
+    buildChunk([
       {
         index: 0,
         delta: { content: "x" },
@@ -392,7 +397,7 @@ const fields: Record<string, (value: unknown) => JsonObject> = {
     ].map((name) => [
       `${name} of the delta`,
       (value: unknown) =>
-        chunkWith([
+        buildChunk([
           { index: 0, delta: { [name]: value }, message: { [name]: value }, finish_reason: "stop" },
         ]),
     ]),
@@ -401,11 +406,11 @@ const fields: Record<string, (value: unknown) => JsonObject> = {
     ["index", "id", "type", "function", "custom"].map((name) => [
       `${name} of a tool call`,
       (value: unknown) =>
-        chunkWith([
+        buildChunk([
           {
             index: 0,
-            delta: { tool_calls: [{ ...call(0), [name]: value }] },
-            message: { tool_calls: [{ ...call(0), [name]: value }] },
+            delta: { tool_calls: [{ ...buildCall(0), [name]: value }] },
+            message: { tool_calls: [{ ...buildCall(0), [name]: value }] },
             finish_reason: "tool_calls",
           },
         ]),
@@ -415,14 +420,14 @@ const fields: Record<string, (value: unknown) => JsonObject> = {
     ["name", "arguments"].map((name) => [
       `${name} of a called function`,
       (value: unknown) => {
-        const one = call(0, {
+        const toolCall = buildCall(0, {
           function: { name: "look", arguments: "{}", [name]: value as string },
         });
-        return chunkWith([
+        return buildChunk([
           {
             index: 0,
-            delta: { tool_calls: [one] },
-            message: { tool_calls: [one] },
+            delta: { tool_calls: [toolCall] },
+            message: { tool_calls: [toolCall] },
             finish_reason: "tool_calls",
           },
         ]);
@@ -441,13 +446,13 @@ export const chatModes: readonly UpstreamMode[] = [
       if (!reply.stream)
         return reply.json(
           JSON.stringify(
-            chunkWith([{ index: 0, message: { role: "assistant", ...delta }, finish_reason }]),
+            buildChunk([{ index: 0, message: { role: "assistant", ...delta }, finish_reason }]),
           ),
         );
       return reply.events([
-        event(chunkWith([{ index: 0, delta }])),
-        event(chunkWith([{ index: 0, delta: {}, finish_reason }])),
-        event("[DONE]"),
+        formatEvent(buildChunk([{ index: 0, delta }])),
+        formatEvent(buildChunk([{ index: 0, delta: {}, finish_reason }])),
+        formatEvent("[DONE]"),
       ]);
     },
   })),
@@ -455,32 +460,32 @@ export const chatModes: readonly UpstreamMode[] = [
     name: `chat: ${name}`,
     wires: ["chat"],
     forms: ["streamed"],
-    play: (reply) => reply.events(joined(chunks())),
+    play: (reply) => reply.events(joinEvents(chunks())),
   })),
   ...Object.entries(fields).map(([name, build]): UpstreamMode => ({
     name: `chat: odd values for ${name}`,
     wires: ["chat"],
-    variants: oddities,
+    variants: malformedCount,
     play: (reply) => {
-      const text = withOddity(reply.variant, build);
+      const text = withMalformed(reply.variant, build);
       if (!reply.stream) return reply.json(text);
       return reply.events([
         `data: ${text}\n\n`,
-        event(chunkWith([{ index: 0, delta: {}, finish_reason: "stop" }])),
-        event("[DONE]"),
+        formatEvent(buildChunk([{ index: 0, delta: {}, finish_reason: "stop" }])),
+        formatEvent("[DONE]"),
       ]);
     },
   })),
 ];
 
-/** Events in pieces of some size, as a network joins them. */
-function* joined(chunks: Iterable<unknown>): Generator<string> {
-  let piece = "";
+/** Yields several events at once, as a network joins them. */
+function* joinEvents(chunks: Iterable<unknown>): Generator<string> {
+  let text = "";
   for (const chunk of chunks) {
-    piece += event(chunk);
-    if (piece.length < 30_000) continue;
-    yield piece;
-    piece = "";
+    text += formatEvent(chunk);
+    if (text.length < 30_000) continue;
+    yield text;
+    text = "";
   }
-  yield `${piece}${event("[DONE]")}`;
+  yield `${text}${formatEvent("[DONE]")}`;
 }

@@ -1,97 +1,102 @@
 import type { JsonObject } from "@deltawire/wire";
-import { event } from "../../../test/scripted-upstream.ts";
-import { chunkWith, responseEvents, responseWith } from "./good-replies.ts";
+import { formatEvent } from "../../../test/scripted-upstream.ts";
+import { buildChunk, formatResponseEvents, buildResponse } from "./good-replies.ts";
 import type { UpstreamMode, UpstreamReply } from "./hostile-upstream.ts";
 
-/* Errors in every shape that providers have, with the key in them: it must not come back out. */
+/* Errors in every format of providers, with the key in them, which must not reach a client. */
 
-/** The body of an error that says this. */
-const shapes: Record<string, (words: string) => JsonObject> = {
-  OpenAI: (words) => ({ error: { message: words, type: "server_error", param: null, code: "x" } }),
-  "OpenAI with the words everywhere": (words) => ({
+/** Builds the body of an error with a message, by the provider or server that sends it. */
+const shapes: Record<string, (message: string) => JsonObject> = {
+  OpenAI: (message) => ({ error: { message, type: "server_error", param: null, code: "x" } }),
+  "OpenAI with the message in every field": (message) => ({
     error: {
-      message: words,
-      type: words,
-      param: words,
-      code: words,
-      details: [words, { deep: words }],
+      message,
+      type: message,
+      param: message,
+      code: message,
+      details: [message, { deep: message }],
     },
   }),
-  "a text": (words) => ({ error: words }),
-  "a code alone": (words) => ({ error: { code: words } }),
-  vLLM: (words) => ({
+  "a server with a string as error": (message) => ({ error: message }),
+  "a server with only a code": (message) => ({ error: { code: message } }),
+  vLLM: (message) => ({
     object: "error",
-    message: words,
+    message,
     type: "BadRequestError",
     param: null,
     code: 400,
   }),
-  OpenRouter: (words) => ({
+  OpenRouter: (message) => ({
     error: {
       code: 502,
       message: "Provider returned error",
-      metadata: { raw: words, provider_name: words },
+      metadata: { raw: message, provider_name: message },
     },
   }),
-  "a choice of OpenRouter": (words) =>
-    chunkWith([
+  "a choice of OpenRouter": (message) =>
+    buildChunk([
       {
         index: 0,
         delta: { content: "" },
         finish_reason: "error",
-        error: { code: 502, message: words, metadata: { raw: words } },
+        error: { code: 502, message, metadata: { raw: message } },
       },
     ]),
-  FastAPI: (words) => ({ detail: words }),
-  "FastAPI with a list": (words) => ({
-    detail: [{ loc: ["body", words], msg: words, type: "value_error", input: words }],
+  FastAPI: (message) => ({ detail: message }),
+  "FastAPI with a list": (message) => ({
+    detail: [{ loc: ["body", message], msg: message, type: "value_error", input: message }],
   }),
-  Google: (words) => ({
+  Google: (message) => ({
     error: {
       code: 400,
-      message: words,
+      message,
       status: "INVALID_ARGUMENT",
-      details: [{ "@type": "x", reason: words }],
+      details: [{ "@type": "x", reason: message }],
     },
   }),
-  "a list of Google": (words) =>
-    [{ error: { code: 400, message: words } }] as unknown as JsonObject,
-  Anthropic: (words) => ({
+  "a list of Google": (message) => [{ error: { code: 400, message } }] as unknown as JsonObject,
+  Anthropic: (message) => ({
     type: "error",
-    error: { type: "invalid_request_error", message: words },
+    error: { type: "invalid_request_error", message },
   }),
-  AWS: (words) => ({ message: words, __type: "ValidationException" }),
-  Azure: (words) => ({
-    error: { innererror: { code: "x", content_filter_result: { note: words } }, message: words },
+  AWS: (message) => ({ message, __type: "ValidationException" }),
+  Azure: (message) => ({
+    error: { innererror: { code: "x", content_filter_result: { note: message } }, message },
   }),
-  Cloudflare: (words) => ({
+  Cloudflare: (message) => ({
     success: false,
-    errors: [{ code: 1, message: words }],
-    messages: [words],
+    errors: [{ code: 1, message }],
+    messages: [message],
   }),
-  "problem+json": (words) => ({ type: "about:blank", title: words, detail: words, status: 400 }),
-  "msg and code": (words) => ({ code: 1113, msg: words }),
-  "base_resp of MiniMax": (words) => ({ base_resp: { status_code: 1004, status_msg: words } }),
-  "JSON in a text": (words) => ({
-    error: { message: JSON.stringify({ error: { message: words } }) },
+  "problem+json": (message) => ({
+    type: "about:blank",
+    title: message,
+    detail: message,
+    status: 400,
   }),
-  "JSON in a text in a text": (words) => ({
-    error: { message: JSON.stringify(JSON.stringify({ message: words })) },
+  "msg and code": (message) => ({ code: 1113, msg: message }),
+  "base_resp of MiniMax": (message) => ({ base_resp: { status_code: 1004, status_msg: message } }),
+  "JSON in a text": (message) => ({
+    error: { message: JSON.stringify({ error: { message } }) },
   }),
-  "a field named after the words": (words) => ({ error: { message: "x", [words]: words } }),
-  error_message: (words) => ({ error_message: words, reason: words, description: words }),
+  "JSON in a text in a text": (message) => ({
+    error: { message: JSON.stringify(JSON.stringify({ message })) },
+  }),
+  "a field named after the message": (message) => ({ error: { message: "x", [message]: message } }),
+  error_message: (message) => ({ error_message: message, reason: message, description: message }),
 };
 
 const statuses = [400, 401, 403, 404, 422, 429, 500, 503];
 
-/** Where texts have been cut: keys that begin just before must not lose their end to it. */
-const cuts = [
+/** Lengths at which texts are truncated. A key that starts just before one of them must not be sent in part. */
+const truncationLengths = [
   100, 200, 256, 300, 400, 500, 512, 1000, 1024, 2000, 2048, 4000, 4096, 8000, 8192, 10_000,
 ];
 
 const keyStarts = [1, 2, 8, 9, 15, 20, 30, 37, 38];
 
-const words = (key: string): string => `Incorrect API key provided: ${key}. Your key is wrong`;
+const buildErrorMessage = (key: string): string =>
+  `Incorrect API key provided: ${key}. Your key is wrong`;
 
 export const errorModes: readonly UpstreamMode[] = [
   ...Object.entries(shapes).flatMap(([shape, build]): UpstreamMode[] => [
@@ -99,26 +104,29 @@ export const errorModes: readonly UpstreamMode[] = [
       name: `an error as ${shape} sends it, with the key in it, at every status`,
       variants: statuses.length,
       play: (reply) =>
-        reply.json(JSON.stringify(build(words(reply.key))), statuses[reply.variant] ?? 400),
+        reply.json(
+          JSON.stringify(build(buildErrorMessage(reply.key))),
+          statuses[reply.variant] ?? 400,
+        ),
     },
     {
       name: `an error as ${shape} sends it, with the key in it, in a reply of 200`,
       variants: 3,
       play: (reply) => {
-        const error = JSON.stringify(build(words(reply.key)));
+        const error = JSON.stringify(build(buildErrorMessage(reply.key)));
         if (!reply.stream) return reply.json(error);
-        const before = ["", firstWords(reply), `${firstWords(reply)}event: error\n`];
-        return reply.events([`${before[reply.variant]}data: ${error}\n\n`]);
+        const prefixes = ["", buildFirstEvent(reply), `${buildFirstEvent(reply)}event: error\n`];
+        return reply.events([`${prefixes[reply.variant]}data: ${error}\n\n`]);
       },
     },
   ]),
   {
-    name: "a key at the place where a text is cut",
-    variants: cuts.length * keyStarts.length,
+    name: "a key at the position where a text is truncated",
+    variants: truncationLengths.length * keyStarts.length,
     play: (reply) => {
-      const cut = cuts[Math.floor(reply.variant / keyStarts.length)] ?? 0;
+      const truncationLength = truncationLengths[Math.floor(reply.variant / keyStarts.length)] ?? 0;
       const start = keyStarts[reply.variant % keyStarts.length] ?? 0;
-      const text = `${"x".repeat(Math.max(0, cut - start))}${reply.key} ${"y".repeat(200)}`;
+      const text = `${"x".repeat(Math.max(0, truncationLength - start))}${reply.key} ${"y".repeat(200)}`;
       return reply.json(
         JSON.stringify({
           error: { message: text, type: "invalid_request_error", param: null, code: null },
@@ -128,41 +136,43 @@ export const errorModes: readonly UpstreamMode[] = [
     },
   },
   {
-    name: "a key at the place where a text is cut, in a body that is no JSON",
-    variants: cuts.length * keyStarts.length,
+    name: "a key at the position where a text is truncated, in a body that is not JSON",
+    variants: truncationLengths.length * keyStarts.length,
     play: async (reply) => {
-      const cut = cuts[Math.floor(reply.variant / keyStarts.length)] ?? 0;
+      const truncationLength = truncationLengths[Math.floor(reply.variant / keyStarts.length)] ?? 0;
       const start = keyStarts[reply.variant % keyStarts.length] ?? 0;
       await reply.head(400, { "content-type": "text/plain" });
-      await reply.write(`${"x".repeat(Math.max(0, cut - start))}${reply.key} ${"y".repeat(200)}`);
+      await reply.write(
+        `${"x".repeat(Math.max(0, truncationLength - start))}${reply.key} ${"y".repeat(200)}`,
+      );
       reply.end();
     },
   },
   {
-    name: "a key that the network cuts in an error",
+    name: "a key that is split between two network reads of an error",
     variants: 4,
     play: async (reply) => {
-      const text = JSON.stringify({ error: { message: words(reply.key) } });
-      const at = text.indexOf(reply.key) + 20;
+      const text = JSON.stringify({ error: { message: buildErrorMessage(reply.key) } });
+      const splitIndex = text.indexOf(reply.key) + 20;
       await reply.head(reply.variant < 2 ? 400 : 200, { "content-type": "application/json" });
-      await reply.write(text.slice(0, at));
+      await reply.write(text.slice(0, splitIndex));
       await reply.pause(20);
       // In two of them the rest never comes.
-      if (reply.variant % 2 === 0) await reply.write(text.slice(at));
+      if (reply.variant % 2 === 0) await reply.write(text.slice(splitIndex));
       reply.end();
     },
   },
   {
-    name: "a key that the network cuts in an event",
+    name: "a key that is split between two network reads of an event",
     forms: ["streamed"],
     variants: 2,
     play: async (reply) => {
-      const text = `${firstWords(reply)}data: ${JSON.stringify({ error: { message: words(reply.key) } })}\n\n`;
-      const at = text.indexOf(reply.key) + 20;
+      const text = `${buildFirstEvent(reply)}data: ${JSON.stringify({ error: { message: buildErrorMessage(reply.key) } })}\n\n`;
+      const splitIndex = text.indexOf(reply.key) + 20;
       await reply.head(200, { "content-type": "text/event-stream" });
-      await reply.write(text.slice(0, at));
+      await reply.write(text.slice(0, splitIndex));
       await reply.pause(20);
-      if (reply.variant === 0) await reply.write(text.slice(at));
+      if (reply.variant === 0) await reply.write(text.slice(splitIndex));
       reply.end();
     },
   },
@@ -198,7 +208,7 @@ export const errorModes: readonly UpstreamMode[] = [
     },
   },
   {
-    name: "a key in what the upstream says went wrong with a parameter",
+    name: "a key in an error about a parameter",
     variants: 6,
     play: (reply) => {
       const messages = [
@@ -227,16 +237,21 @@ export const errorModes: readonly UpstreamMode[] = [
     wires: ["responses"],
     variants: 3,
     play: (reply) => {
-      const error = { code: "server_error", message: words(reply.key) };
-      const failed =
+      const error = { code: "server_error", message: buildErrorMessage(reply.key) };
+      const failedResponse =
         [
-          responseWith({ status: "failed", error }),
-          responseWith({ status: "incomplete", incomplete_details: { reason: words(reply.key) } }),
-          responseWith({ status: "cancelled", error }),
+          buildResponse({ status: "failed", error }),
+          buildResponse({
+            status: "incomplete",
+            incomplete_details: { reason: buildErrorMessage(reply.key) },
+          }),
+          buildResponse({ status: "cancelled", error }),
         ][reply.variant] ?? {};
-      if (!reply.stream) return reply.json(JSON.stringify(failed));
+      if (!reply.stream) return reply.json(JSON.stringify(failedResponse));
       return reply.events(
-        responseEvents([{ type: `response.${failed["status"] as string}`, response: failed }]),
+        formatResponseEvents([
+          { type: `response.${failedResponse["status"] as string}`, response: failedResponse },
+        ]),
       );
     },
   },
@@ -255,7 +270,7 @@ export const errorModes: readonly UpstreamMode[] = [
     alone: true,
     play: (reply) =>
       reply.events([
-        firstWords(reply),
+        buildFirstEvent(reply),
         'data: {"error":{"message":"',
         ...Array<string>(25).fill("x".repeat(1_000_000)),
         `"}}\n\n`,
@@ -263,11 +278,12 @@ export const errorModes: readonly UpstreamMode[] = [
   },
 ];
 
-function firstWords(reply: UpstreamReply): string {
-  if (reply.wire === "chat") return event(chunkWith([{ index: 0, delta: { content: "Hi" } }]));
+function buildFirstEvent(reply: UpstreamReply): string {
+  if (reply.wire === "chat")
+    return formatEvent(buildChunk([{ index: 0, delta: { content: "Hi" } }]));
   return [
-    ...responseEvents([
-      { type: "response.created", response: responseWith({ status: "in_progress" }) },
+    ...formatResponseEvents([
+      { type: "response.created", response: buildResponse({ status: "in_progress" }) },
     ]),
   ].join("");
 }

@@ -1,24 +1,29 @@
-import { chatEvents, chunkWith, goodBytes } from "./good-replies.ts";
+import { formatChatEvents, buildChunk, goodBytes } from "./good-replies.ts";
 import type { UpstreamMode, UpstreamReply } from "./hostile-upstream.ts";
 
-/* What an upstream may do wrong in a stream of events, on either wire. */
+/* What an upstream may do wrong in a stream of events, in either API. */
 
 const megabyte = 1024 * 1024;
 
-function good(reply: UpstreamReply): string {
+function buildGoodReply(reply: UpstreamReply): string {
   return goodBytes(reply.wire, true);
 }
 
-/** A stream whose bytes are made from those of a good one. */
-function streamOf(
+/** Creates a mode that sends a stream derived from a valid one. */
+function streamMode(
   name: string,
-  pieces: (reply: UpstreamReply) => Iterable<string | Uint8Array>,
-  more: Partial<UpstreamMode> = {},
+  getChunks: (reply: UpstreamReply) => Iterable<string | Uint8Array>,
+  overrides: Partial<UpstreamMode> = {},
 ): UpstreamMode {
-  return { name, forms: ["streamed"], play: (reply) => reply.events(pieces(reply)), ...more };
+  return {
+    name,
+    forms: ["streamed"],
+    play: (reply) => reply.events(getChunks(reply)),
+    ...overrides,
+  };
 }
 
-/** Data of events that is no chunk of any wire. */
+/** Event data that is not a chunk of any API. */
 const oddData = [
   "",
   " ",
@@ -55,95 +60,113 @@ const oddData = [
 
 export const eventModes: readonly UpstreamMode[] = [
   {
-    name: "events whose data is no chunk, before a good reply",
+    name: "events whose data is not a chunk, before a good reply",
     forms: ["streamed"],
     variants: oddData.length,
-    play: (reply) => reply.events([`data: ${oddData[reply.variant]}\n\n`, good(reply)]),
+    play: (reply) => reply.events([`data: ${oddData[reply.variant]}\n\n`, buildGoodReply(reply)]),
   },
   {
-    name: "events whose data is no chunk, and then the end",
+    name: "events whose data is not a chunk, and then the end",
     forms: ["streamed"],
     variants: oddData.length,
     play: (reply) => reply.events([`data: ${oddData[reply.variant]}\n\n`]),
   },
   {
-    name: "complete replies that are no reply",
+    name: "complete replies whose body is not a reply",
     forms: ["complete"],
     variants: oddData.length,
     play: (reply) => reply.json(oddData[reply.variant] ?? ""),
   },
-  streamOf("an empty stream", () => []),
-  streamOf("nothing but the sentinel", () => ["data: [DONE]\n\n"]),
-  streamOf("the sentinel first", (reply) => ["data: [DONE]\n\n", good(reply)]),
-  streamOf("the sentinel twice, and a reply after it", (reply) => [
-    good(reply),
+  streamMode("an empty stream", () => []),
+  streamMode("only [DONE]", () => ["data: [DONE]\n\n"]),
+  streamMode("[DONE] before the reply", (reply) => ["data: [DONE]\n\n", buildGoodReply(reply)]),
+  streamMode("[DONE] twice, then another reply", (reply) => [
+    buildGoodReply(reply),
     "data: [DONE]\n\ndata: [DONE]\n\n",
-    good(reply),
+    buildGoodReply(reply),
   ]),
-  streamOf("the reply twice", (reply) => [good(reply), good(reply)]),
-  streamOf("a byte order mark first", (reply) => ["\ufeff", good(reply)]),
-  streamOf("lines that end in CR", (reply) => [good(reply).replaceAll("\n", "\r")]),
-  streamOf("lines that end in CR LF", (reply) => [good(reply).replaceAll("\n", "\r\n")]),
-  streamOf("lines that end in all ways at once", (reply) => {
+  streamMode("the reply twice", (reply) => [buildGoodReply(reply), buildGoodReply(reply)]),
+  streamMode("a byte order mark first", (reply) => ["\ufeff", buildGoodReply(reply)]),
+  streamMode("lines that end in CR", (reply) => [buildGoodReply(reply).replaceAll("\n", "\r")]),
+  streamMode("lines that end in CR LF", (reply) => [
+    buildGoodReply(reply).replaceAll("\n", "\r\n"),
+  ]),
+  streamMode("lines with mixed line breaks", (reply) => {
     const ends = ["\n", "\r", "\r\n"];
-    let at = 0;
-    return [good(reply).replaceAll("\n", () => ends[(at += 1) % 3] ?? "\n")];
+    let index = 0;
+    return [buildGoodReply(reply).replaceAll("\n", () => ends[(index += 1) % 3] ?? "\n")];
   }),
-  streamOf("no blank line at the end", (reply) => [good(reply).trimEnd()]),
-  streamOf("data without a blank after the colon", (reply) => [
-    good(reply).replaceAll("data: ", "data:"),
+  streamMode("no blank line at the end", (reply) => [buildGoodReply(reply).trimEnd()]),
+  streamMode("data without a space after the colon", (reply) => [
+    buildGoodReply(reply).replaceAll("data: ", "data:"),
   ]),
-  streamOf("every byte by itself", (reply) =>
-    [...Buffer.from(good(reply))].map((byte) => Uint8Array.of(byte)),
+  streamMode("one byte at a time", (reply) =>
+    [...Buffer.from(buildGoodReply(reply))].map((byte) => Uint8Array.of(byte)),
   ),
-  streamOf("JSON over several lines of data", (reply) => [
-    good(reply).replaceAll(',"', ',\ndata: "'),
+  streamMode("JSON over several lines of data", (reply) => [
+    buildGoodReply(reply).replaceAll(',"', ',\ndata: "'),
   ]),
-  streamOf("100,000 comments first", (reply) => [": ping\n\n".repeat(100_000), good(reply)]),
-  streamOf("a million empty lines first", (reply) => ["\n".repeat(1_000_000), good(reply)]),
-  streamOf("100,000 fields that nobody knows", (reply) => [
+  streamMode("100,000 comments first", (reply) => [
+    ": ping\n\n".repeat(100_000),
+    buildGoodReply(reply),
+  ]),
+  streamMode("a million empty lines first", (reply) => [
+    "\n".repeat(1_000_000),
+    buildGoodReply(reply),
+  ]),
+  streamMode("100,000 unknown fields", (reply) => [
     "x: y\n".repeat(100_000),
     "\n",
-    good(reply),
+    buildGoodReply(reply),
   ]),
-  streamOf("a field name of 5 MB", (reply) => ["x".repeat(5 * megabyte), "\n\n", good(reply)]),
-  streamOf("a comment of 5 MB", (reply) => [`:${"x".repeat(5 * megabyte)}\n\n`, good(reply)]),
-  streamOf(
+  streamMode("a field name of 5 MB", (reply) => [
+    "x".repeat(5 * megabyte),
+    "\n\n",
+    buildGoodReply(reply),
+  ]),
+  streamMode("a comment of 5 MB", (reply) => [
+    `:${"x".repeat(5 * megabyte)}\n\n`,
+    buildGoodReply(reply),
+  ]),
+  streamMode(
     "an event of 40 million characters",
     () => ['data: {"x":"', ...Array<string>(40).fill("y".repeat(1_000_000)), '"}\n\n'],
     { alone: true },
   ),
-  streamOf(
+  streamMode(
     "a line that never ends",
     function* endless() {
       yield "data: ";
-      for (let at = 0; at < 2000; at += 1) yield "z".repeat(100_000);
+      for (let index = 0; index < 2000; index += 1) yield "z".repeat(100_000);
     },
     { alone: true },
   ),
-  streamOf("blanks of 8 MB around an event", (reply) => [
+  streamMode("8 MB of spaces before the data of an event", (reply) => [
     `data: ${" ".repeat(8 * megabyte)}`,
-    good(reply).slice("data: ".length),
+    buildGoodReply(reply).slice("data: ".length),
   ]),
-  streamOf("bytes that are no UTF-8", (reply) => [
+  streamMode("bytes that are not UTF-8", (reply) => [
     Buffer.concat([
       Buffer.from('data: {"x":"'),
       Buffer.from([0xc3, 0x28, 0xff, 0xfe, 0xed, 0xa0, 0x80, 0xf8]),
       Buffer.from('"}\n\n'),
     ]),
-    good(reply),
+    buildGoodReply(reply),
   ]),
-  streamOf("a character of four bytes cut off at the end", (reply) => [
-    good(reply),
+  streamMode("a character of four bytes cut off at the end", (reply) => [
+    buildGoodReply(reply),
     Buffer.from([0xf0, 0x9f]),
   ]),
-  streamOf("events named error", (reply) => ["event: error\ndata: {}\n\n", good(reply)]),
-  streamOf("events named error with a text", (reply) => [
+  streamMode("events named error", (reply) => [
+    "event: error\ndata: {}\n\n",
+    buildGoodReply(reply),
+  ]),
+  streamMode("events named error with a text", (reply) => [
     `event: error\ndata: ${reply.key} is wrong\n\n`,
   ]),
-  streamOf("ids and retries", (reply) => [
+  streamMode("ids and retries", (reply) => [
     "id: \u0000\nretry: -1\n\nretry: 99999999999\nid\n\n",
-    good(reply),
+    buildGoodReply(reply),
   ]),
   {
     name: "comments without end, and nothing else",
@@ -151,8 +174,8 @@ export const eventModes: readonly UpstreamMode[] = [
     leaveAfterMs: 3000,
     async play(reply) {
       await reply.head(200, { "content-type": "text/event-stream" });
-      const until = Date.now() + 30_000;
-      while (!reply.isClosed && Date.now() < until) {
+      const deadline = Date.now() + 30_000;
+      while (!reply.isClosed && Date.now() < deadline) {
         await reply.write(": ping\n\n");
         await reply.pause(50);
       }
@@ -166,29 +189,33 @@ export const eventModes: readonly UpstreamMode[] = [
     leaveAfterMs: 3000,
     async play(reply) {
       await reply.head(200, { "content-type": "text/event-stream" });
-      const words = chatEvents([chunkWith([{ index: 0, delta: { content: "word " } }])])
+      const events = formatChatEvents([buildChunk([{ index: 0, delta: { content: "word " } }])])
         .join("")
         .repeat(20);
-      const until = Date.now() + 30_000;
-      while (!reply.isClosed && Date.now() < until) {
-        await reply.write(words);
+      const deadline = Date.now() + 30_000;
+      while (!reply.isClosed && Date.now() < deadline) {
+        await reply.write(events);
         await reply.pause(1);
       }
       reply.end();
     },
   },
   {
-    name: "an answer of 150 MB as fast as it goes",
+    name: "an answer of 150 MB as fast as possible",
     forms: ["streamed"],
     wires: ["chat"],
     alone: true,
     async play(reply) {
       await reply.head(200, { "content-type": "text/event-stream" });
-      const words = chatEvents([
-        chunkWith([{ index: 0, delta: { content: "x".repeat(20_000) } }]),
+      const events = formatChatEvents([
+        buildChunk([{ index: 0, delta: { content: "x".repeat(20_000) } }]),
       ]).join("");
-      for (let sent = 0; sent < 150 * megabyte && !reply.isClosed; sent += words.length)
-        await reply.write(words);
+      for (
+        let sentBytes = 0;
+        sentBytes < 150 * megabyte && !reply.isClosed;
+        sentBytes += events.length
+      )
+        await reply.write(events);
       reply.end();
     },
   },
@@ -199,9 +226,10 @@ export const eventModes: readonly UpstreamMode[] = [
     alone: true,
     async play(reply) {
       await reply.head(200, { "content-type": "application/json" });
-      const piece = "x".repeat(megabyte);
+      const chunk = "x".repeat(megabyte);
       await reply.write('{"choices":[{"message":{"content":"');
-      for (let sent = 0; sent < 150 && !reply.isClosed; sent += 1) await reply.write(piece);
+      for (let sentBytes = 0; sentBytes < 150 && !reply.isClosed; sentBytes += 1)
+        await reply.write(chunk);
       await reply.write('"}}]}');
       reply.end();
     },

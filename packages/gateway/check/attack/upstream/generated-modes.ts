@@ -1,11 +1,11 @@
-import { oddStream } from "../../../test/odd-replies.ts";
-import { chanceFrom } from "../../../../../test/seeded-random.ts";
-import { oddJson } from "../../../test/odd-requests.ts";
-import type { Json } from "../../../test/right-requests.ts";
-import { wholeReply, type Reply } from "../../../test/wire-replies.ts";
+import { malformStream } from "../../../test/malformed-replies.ts";
+import { createSeededRandom } from "../../../../../test/seeded-random.ts";
+import { malformJson } from "../../../test/malformed-requests.ts";
+import type { Json } from "../../../test/valid-requests.ts";
+import { buildReply, type ScriptedReply } from "../../../test/wire-replies.ts";
 import type { UpstreamMode } from "./hostile-upstream.ts";
 
-const reply: Reply = {
+const reply: ScriptedReply = {
   reasoning: ["hm", "m"],
   text: ["Hi ", "there"],
   calls: [
@@ -16,16 +16,20 @@ const reply: Reply = {
 };
 const variants = 25;
 
-/** Replies with a few things changed at random, the same for the same seed. */
+/** Creates modes whose replies have a few random changes, the same for the same seed. */
 export function generatedModes(seed: number, count: number): UpstreamMode[] {
   return Array.from({ length: count }, (_, number) => ({
     name: `generated replies ${number}`,
     variants,
-    async play(to) {
-      const chance = chanceFrom(seed * 1_000_003 + number * variants + to.variant);
-      if (!to.stream)
-        return to.json(JSON.stringify(oddJson(chance, wholeReply(to.wire, reply) as Json)));
-      return to.events([oddStream(chance, to.wire, reply)]);
+    async play(upstreamReply) {
+      const chance = createSeededRandom(
+        seed * 1_000_003 + number * variants + upstreamReply.variant,
+      );
+      if (!upstreamReply.stream)
+        return upstreamReply.json(
+          JSON.stringify(malformJson(chance, buildReply(upstreamReply.wire, reply) as Json)),
+        );
+      return upstreamReply.events([malformStream(chance, upstreamReply.wire, reply)]);
     },
   }));
 }

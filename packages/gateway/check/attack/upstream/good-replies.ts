@@ -1,53 +1,55 @@
 import type { JsonObject } from "@deltawire/wire";
-import { event } from "../../../test/scripted-upstream.ts";
-import { streamed, wholeReply, type Reply } from "../../../test/wire-replies.ts";
+import { formatEvent } from "../../../test/scripted-upstream.ts";
+import { formatStream, buildReply, type ScriptedReply } from "../../../test/wire-replies.ts";
 import type { Wire } from "../judge-reply.ts";
-import type { Play } from "./hostile-upstream.ts";
+import type { ReplyScript } from "./hostile-upstream.ts";
 
-/** The word in a good reply. */
-export const goodWord = "unharmed";
+/** The text of a good reply. */
+export const goodText = "unharmed";
 
-const good: Reply = { text: [goodWord], usage: { input: 1, output: 1 } };
+const goodReply: ScriptedReply = { text: [goodText], usage: { input: 1, output: 1 } };
 
-export const playGood: Play = async (reply) => {
-  if (reply.stream) await reply.events(streamed(reply.wire, good));
-  else await reply.json(JSON.stringify(wholeReply(reply.wire, good)));
+export const sendGoodReply: ReplyScript = async (reply) => {
+  if (reply.stream) await reply.events(formatStream(reply.wire, goodReply));
+  else await reply.json(JSON.stringify(buildReply(reply.wire, goodReply)));
 };
 
-/** A good reply as bytes, for modes that send it in a wrong way. */
+/** Returns the bytes of a good reply, for modes that send it in a wrong way. */
 export function goodBytes(wire: Wire, stream: boolean): string {
-  return stream ? streamed(wire, good).join("") : JSON.stringify(wholeReply(wire, good));
+  return stream
+    ? formatStream(wire, goodReply).join("")
+    : JSON.stringify(buildReply(wire, goodReply));
 }
 
-export function goodType(stream: boolean): string {
+export function goodContentType(stream: boolean): string {
   return stream ? "text/event-stream" : "application/json";
 }
 
-export function chunkWith(choices: unknown, more: JsonObject = {}): JsonObject {
+export function buildChunk(choices: unknown, overrides: JsonObject = {}): JsonObject {
   return {
     id: "chatcmpl-1",
     object: "chat.completion.chunk",
     created: 1,
     model: "m",
     choices: choices as JsonObject[],
-    ...more,
+    ...overrides,
   };
 }
 
-export function chatEvents(chunks: Iterable<unknown>): string[] {
-  return [...chunks].map((one) => event(one));
+export function formatChatEvents(chunks: Iterable<unknown>): string[] {
+  return [...chunks].map((chunk) => formatEvent(chunk));
 }
 
-/** Events of the Responses wire, numbered and named. */
-export function* responseEvents(events: Iterable<JsonObject>): Generator<string> {
+/** Yields events of the Responses API with sequence numbers and names. */
+export function* formatResponseEvents(events: Iterable<JsonObject>): Generator<string> {
   let number = 0;
-  for (const one of events) {
-    yield `event: ${one["type"] as string}\n${event({ sequence_number: number, ...one })}`;
+  for (const event of events) {
+    yield `event: ${event["type"] as string}\n${formatEvent({ sequence_number: number, ...event })}`;
     number += 1;
   }
 }
 
-export function responseWith(more: JsonObject): JsonObject {
+export function buildResponse(overrides: JsonObject): JsonObject {
   return {
     id: "resp_1",
     object: "response",
@@ -58,6 +60,6 @@ export function responseWith(more: JsonObject): JsonObject {
     incomplete_details: null,
     output: [],
     usage: null,
-    ...more,
+    ...overrides,
   };
 }

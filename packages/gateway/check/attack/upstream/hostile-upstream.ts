@@ -4,32 +4,32 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { JsonObject } from "@deltawire/wire";
 import type { Wire } from "../judge-reply.ts";
 
-/** What a mode does with a request: it writes any bytes, at any pace. */
-export type Play = (reply: UpstreamReply) => void | Promise<void>;
+/** Handles a request by writing any bytes, at any pace. */
+export type ReplyScript = (reply: UpstreamReply) => void | Promise<void>;
 
-/** A way in which an upstream may answer. */
+/** A way in which an upstream may reply. */
 export interface UpstreamMode {
   name: string;
-  play: Play;
-  /** The wires on which it makes a difference; both unless given. */
+  play: ReplyScript;
+  /** The APIs in which it makes a difference; default: both. */
   wires?: readonly Wire[];
-  /** The forms of replies on which it makes a difference; both unless given. */
+  /** The kinds of replies in which it makes a difference; default: both. */
   forms?: readonly ("streamed" | "complete")[];
-  /** How many requests in a row it answers differently, by `variant`; 1 unless given. */
+  /** Number of different replies to successive requests, by `variant`; default 1. */
   variants?: number;
-  /** The client leaves after this time, for replies that rightly go on as long as they are read. */
+  /** The client disconnects after this time, for replies that legitimately never end. */
   leaveAfterMs?: number;
-  /** It keeps the gateway busy: nothing else runs meanwhile. */
+  /** True if it keeps the gateway busy, so that nothing else runs at the same time. */
   alone?: boolean;
 }
 
-/** The request that is to be answered, and the connection to answer it on. */
+/** The request and the connection for its reply. */
 export class UpstreamReply {
   readonly #socket: Socket;
   readonly wire: Wire;
   readonly stream: boolean;
   readonly variant: number;
-  /** As it came in the request. */
+  /** As in the request. */
   readonly key: string;
   readonly body: JsonObject;
 
@@ -46,7 +46,7 @@ export class UpstreamReply {
     return this.#socket.destroyed || !this.#socket.writable;
   }
 
-  /** Resolves when the bytes are on their way, or nobody takes them any more. */
+  /** Resolves when the bytes were sent or the connection has closed. */
   async write(bytes: string | Uint8Array): Promise<void> {
     if (this.isClosed || this.#socket.write(bytes)) return;
     await new Promise<void>((resolve) => {
@@ -60,7 +60,7 @@ export class UpstreamReply {
     });
   }
 
-  /** Status line and headers; the connection closes at the end unless a header says otherwise. */
+  /** Writes the status line and headers. The connection closes at the end unless a header prevents it. */
   async head(
     status: number | string,
     headers: Readonly<Record<string, string>> = {},
@@ -72,12 +72,12 @@ export class UpstreamReply {
     await this.write(`${line}\r\n${lines.join("")}\r\n`);
   }
 
-  /** A reply in events, whose pieces are written as they are. */
-  async events(pieces: Iterable<string | Uint8Array>): Promise<void> {
+  /** Writes a stream of events, unchanged. */
+  async events(chunks: Iterable<string | Uint8Array>): Promise<void> {
     await this.head(200, { "content-type": "text/event-stream" });
-    for (const piece of pieces) {
+    for (const chunk of chunks) {
       if (this.isClosed) break;
-      await this.write(piece);
+      await this.write(chunk);
     }
     this.end();
   }
@@ -98,16 +98,16 @@ export class UpstreamReply {
     this.#socket.resetAndDestroy();
   }
 
-  /** Waits, but no longer than anybody listens. */
+  /** Waits, at most until the connection closes. */
   async pause(ms: number): Promise<void> {
-    const closed = new AbortController();
-    const stop = (): void => closed.abort();
+    const closeController = new AbortController();
+    const stop = (): void => closeController.abort();
     this.#socket.once("close", stop);
-    await sleep(ms, undefined, { signal: closed.signal }).catch(() => undefined);
+    await sleep(ms, undefined, { signal: closeController.signal }).catch(() => undefined);
     this.#socket.off("close", stop);
   }
 
-  /** Says nothing more until the other side closes, or a minute is over. */
+  /** Writes nothing more until the other side closes, or for a minute. */
   async silence(): Promise<void> {
     await this.pause(60_000);
     this.end();
@@ -126,9 +126,9 @@ export interface HostileUpstream {
   close(): Promise<void>;
 }
 
-/** Serves each request by what `choose` finds for its path and body. */
-export async function hostileUpstream(
-  choose: (path: string, body: JsonObject) => Play,
+/** Starts a server that handles each request with the script that `choose` returns for its path and body. */
+export async function startHostileUpstream(
+  choose: (path: string, body: JsonObject) => ReplyScript,
 ): Promise<HostileUpstream> {
   const sockets = new Set<Socket>();
   const server = createServer((socket) => {
@@ -149,27 +149,27 @@ export async function hostileUpstream(
   };
 }
 
-function serve(socket: Socket, choose: (path: string, body: JsonObject) => Play): void {
-  let pieces: Buffer[] = [];
+function serve(socket: Socket, choose: (path: string, body: JsonObject) => ReplyScript): void {
+  let chunks: Buffer[] = [];
   let size = 0;
-  let needed = 0;
-  let playing: Promise<void> | undefined;
-  socket.on("data", (piece: Buffer) => {
-    pieces.push(piece);
-    size += piece.length;
-    // A long body is joined once, and not at every piece.
-    if (size < needed && !piece.subarray(-lastChunk.length).equals(lastChunk)) return;
-    const bytes = Buffer.concat(pieces);
-    pieces = [bytes];
-    needed = neededBytes(bytes);
+  let neededLength = 0;
+  let latestReply: Promise<void> | undefined;
+  socket.on("data", (chunk: Buffer) => {
+    chunks.push(chunk);
+    size += chunk.length;
+    // A long body is joined once, not for every chunk.
+    if (size < neededLength && !chunk.subarray(-lastChunk.length).equals(lastChunk)) return;
+    const bytes = Buffer.concat(chunks);
+    chunks = [bytes];
+    neededLength = getRequestLength(bytes);
     const request = readRequest(bytes);
     if (request === undefined) return;
-    pieces = [bytes.subarray(request.length)];
+    chunks = [bytes.subarray(request.length)];
     size = bytes.length - request.length;
-    needed = 0;
+    neededLength = 0;
     const reply = new UpstreamReply(socket, request);
     const play = choose(request.path, request.body);
-    playing = (playing ?? Promise.resolve())
+    latestReply = (latestReply ?? Promise.resolve())
       .then(() => play(reply))
       // A mode that fails must not end the harness.
       .catch(() => void socket.destroy());
@@ -178,8 +178,8 @@ function serve(socket: Socket, choose: (path: string, body: JsonObject) => Play)
 
 const lastChunk = Buffer.from("0\r\n\r\n");
 
-/** How many bytes a request has by its headers; without end if only its last chunk tells. */
-function neededBytes(bytes: Buffer): number {
+/** Returns the length of a request by its headers; Infinity if it is chunked. */
+function getRequestLength(bytes: Buffer): number {
   const end = bytes.indexOf("\r\n\r\n");
   if (end === -1) return 0;
   const headers = bytes.subarray(0, end).toString("latin1");
@@ -192,16 +192,16 @@ function readRequest(bytes: Buffer): (HttpRequest & { length: number }) | undefi
   if (end === -1) return undefined;
   const headers = bytes.subarray(0, end).toString("latin1");
   const path = /^\S+ (\S+)/.exec(headers)?.[1] ?? "/";
-  const announced = Number(/^content-length: (\d+)/im.exec(headers)?.[1] ?? 0);
+  const contentLength = Number(/^content-length: (\d+)/im.exec(headers)?.[1] ?? 0);
   const isChunked = /^transfer-encoding: chunked/im.test(headers);
-  let body = bytes.subarray(end + 4, end + 4 + announced);
-  let length = end + 4 + announced;
+  let body = bytes.subarray(end + 4, end + 4 + contentLength);
+  let length = end + 4 + contentLength;
   if (isChunked) {
     const last = bytes.indexOf("0\r\n\r\n", end + 4);
     if (last === -1) return undefined;
     body = bytes.subarray(end + 4, last);
     length = last + 5;
-  } else if (body.length < announced) return undefined;
+  } else if (body.length < contentLength) return undefined;
   return { path, headers, body: parseBody(body.toString("utf8")), length };
 }
 

@@ -1,36 +1,38 @@
 import * as zlib from "node:zlib";
-import { goodBytes, goodType } from "./good-replies.ts";
-import type { Play, UpstreamMode, UpstreamReply } from "./hostile-upstream.ts";
+import { goodBytes, goodContentType } from "./good-replies.ts";
+import type { ReplyScript, UpstreamMode, UpstreamReply } from "./hostile-upstream.ts";
 
-/* What an upstream may do wrong in HTTP, whatever it would say in it. */
+/* What an upstream may do wrong in HTTP, regardless of the content. */
 
 const megabyte = 1024 * 1024;
 
-/** A good reply of which only the headers are wrong. */
-function withHeaders(headers: Record<string, string>): Play {
+/** Sends a good reply with wrong headers. */
+function withHeaders(headers: Record<string, string>): ReplyScript {
   return async (reply) => {
-    await reply.head(200, { "content-type": goodType(reply.stream), ...headers });
+    await reply.head(200, { "content-type": goodContentType(reply.stream), ...headers });
     await reply.write(goodBytes(reply.wire, reply.stream));
     reply.end();
   };
 }
 
-/** Bytes as they are, after which the connection closes. */
-function raw(bytes: string | Uint8Array | ((reply: UpstreamReply) => string | Uint8Array)): Play {
+/** Sends raw bytes and closes the connection. */
+function sendRaw(
+  bytes: string | Uint8Array | ((reply: UpstreamReply) => string | Uint8Array),
+): ReplyScript {
   return async (reply) => {
     await reply.write(typeof bytes === "function" ? bytes(reply) : bytes);
     reply.end();
   };
 }
 
-function chunked(reply: UpstreamReply): string {
-  return `HTTP/1.1 200 OK\r\ncontent-type: ${goodType(reply.stream)}\r\ntransfer-encoding: chunked\r\n\r\n`;
+function buildChunkedHead(reply: UpstreamReply): string {
+  return `HTTP/1.1 200 OK\r\ncontent-type: ${goodContentType(reply.stream)}\r\ntransfer-encoding: chunked\r\n\r\n`;
 }
 
-/** A good body in one chunk, without the last one. */
-function oneChunk(reply: UpstreamReply): string {
+/** Returns a good body in one chunk, without the chunk that ends it. */
+function buildOneChunk(reply: UpstreamReply): string {
   const body = goodBytes(reply.wire, reply.stream);
-  return `${chunked(reply)}${body.length.toString(16)}\r\n${body}\r\n`;
+  return `${buildChunkedHead(reply)}${body.length.toString(16)}\r\n${body}\r\n`;
 }
 
 const statusLines = [
@@ -116,21 +118,21 @@ const statuses = [
   500, 501, 502, 503, 504, 505, 507, 511, 520, 521, 522, 524, 529, 530, 598, 599,
 ];
 
-/** How much of a good reply comes before the connection is gone. */
+/** How much of a good reply is sent before the connection breaks. */
 const stages: Record<string, (reply: UpstreamReply) => string> = {
   "before the first byte": () => "",
   "in the status line": () => "HTTP/1.1 20",
   "after the status line": () => "HTTP/1.1 200 OK\r\n",
   "in a header": () => "HTTP/1.1 200 OK\r\ncontent-ty",
-  "after the headers": (reply) => chunked(reply),
-  "in the size of a chunk": (reply) => `${chunked(reply)}1f`,
-  "in a chunk": (reply) => oneChunk(reply).slice(0, -40),
-  "after a chunk": (reply) => oneChunk(reply),
-  "in the last chunk": (reply) => `${oneChunk(reply)}0\r\n`,
-  "in a trailer": (reply) => `${oneChunk(reply)}0\r\nx-trailer: y`,
+  "after the headers": (reply) => buildChunkedHead(reply),
+  "in the size of a chunk": (reply) => `${buildChunkedHead(reply)}1f`,
+  "in a chunk": (reply) => buildOneChunk(reply).slice(0, -40),
+  "after a chunk": (reply) => buildOneChunk(reply),
+  "in the last chunk": (reply) => `${buildOneChunk(reply)}0\r\n`,
+  "in a trailer": (reply) => `${buildOneChunk(reply)}0\r\nx-trailer: y`,
   "in a body of a longer content-length": (reply) => {
     const body = goodBytes(reply.wire, reply.stream);
-    return `HTTP/1.1 200 OK\r\ncontent-type: ${goodType(reply.stream)}\r\ncontent-length: ${body.length + 50}\r\n\r\n${body}`;
+    return `HTTP/1.1 200 OK\r\ncontent-type: ${goodContentType(reply.stream)}\r\ncontent-length: ${body.length + 50}\r\n\r\n${body}`;
   },
 };
 
@@ -142,10 +144,10 @@ const compressions: Record<string, (bytes: Uint8Array) => Uint8Array> = {
 };
 
 export const httpModes: readonly UpstreamMode[] = [
-  ...Object.entries(stages).flatMap(([where, bytes]): UpstreamMode[] => [
-    { name: `the connection closes ${where}`, play: raw(bytes) },
+  ...Object.entries(stages).flatMap(([stage, bytes]): UpstreamMode[] => [
+    { name: `the connection closes ${stage}`, play: sendRaw(bytes) },
     {
-      name: `the connection is reset ${where}`,
+      name: `the connection is reset ${stage}`,
       async play(reply) {
         await reply.write(bytes(reply));
         await reply.pause(5);
@@ -153,7 +155,7 @@ export const httpModes: readonly UpstreamMode[] = [
       },
     },
     {
-      name: `the upstream falls silent ${where}`,
+      name: `the upstream falls silent ${stage}`,
       async play(reply) {
         await reply.write(bytes(reply));
         await reply.silence();
@@ -165,7 +167,7 @@ export const httpModes: readonly UpstreamMode[] = [
     variants: statusLines.length,
     async play(reply) {
       await reply.head(statusLines[reply.variant] ?? "", {
-        "content-type": goodType(reply.stream),
+        "content-type": goodContentType(reply.stream),
       });
       await reply.write(goodBytes(reply.wire, reply.stream));
       reply.end();
@@ -176,7 +178,7 @@ export const httpModes: readonly UpstreamMode[] = [
     variants: badHeads.length,
     async play(reply) {
       await reply.write(
-        `HTTP/1.1 200 OK\r\ncontent-type: ${goodType(reply.stream)}\r\n${badHeads[reply.variant]}\r\n\r\n`,
+        `HTTP/1.1 200 OK\r\ncontent-type: ${goodContentType(reply.stream)}\r\n${badHeads[reply.variant]}\r\n\r\n`,
       );
       await reply.write(goodBytes(reply.wire, reply.stream));
       reply.end();
@@ -193,30 +195,32 @@ export const httpModes: readonly UpstreamMode[] = [
   },
   {
     name: "no content type",
-    play: raw((reply) => `HTTP/1.1 200 OK\r\n\r\n${goodBytes(reply.wire, reply.stream)}`),
+    play: sendRaw((reply) => `HTTP/1.1 200 OK\r\n\r\n${goodBytes(reply.wire, reply.stream)}`),
   },
   {
-    name: "odd sizes of chunks",
+    name: "odd chunk sizes",
     variants: chunkSizes.length,
-    play: raw((reply) => `${chunked(reply)}${chunkSizes[reply.variant]}\r\nhello\r\n0\r\n\r\n`),
+    play: sendRaw(
+      (reply) => `${buildChunkedHead(reply)}${chunkSizes[reply.variant]}\r\nhello\r\n0\r\n\r\n`,
+    ),
   },
   {
-    name: "every status with no body, a good body, and bytes that are no text",
+    name: "every status with no body, a good body, and bytes that are not text",
     variants: statuses.length * 3,
     async play(reply) {
       const status = statuses[Math.floor(reply.variant / 3)] ?? 200;
       const bodies = ["", goodBytes(reply.wire, reply.stream), Buffer.from([0, 255, 254, 128, 10])];
       const body = bodies[reply.variant % 3] ?? "";
-      await reply.head(status, { "content-type": goodType(reply.stream) });
+      await reply.head(status, { "content-type": goodContentType(reply.stream) });
       await reply.write(body);
       reply.end();
     },
   },
   {
-    name: "redirects to everywhere",
+    name: "redirects to odd locations",
     variants: 8,
     async play(reply) {
-      const places = [
+      const locations = [
         "/",
         "//evil.example",
         "http://127.0.0.1:1/",
@@ -226,34 +230,34 @@ export const httpModes: readonly UpstreamMode[] = [
         "x".repeat(20_000),
         `http://127.0.0.1/?key=${reply.key}`,
       ];
-      await reply.head(307, { location: places[reply.variant] ?? "" });
+      await reply.head(307, { location: locations[reply.variant] ?? "" });
       reply.end();
     },
   },
   ...Object.keys(compressions).flatMap((encoding): UpstreamMode[] => {
     const compress = compressions[encoding] ?? ((bytes) => bytes);
-    const send = (bytesOf: (reply: UpstreamReply) => Uint8Array): Play => {
+    const send = (getBytes: (reply: UpstreamReply) => Uint8Array): ReplyScript => {
       return async (reply) => {
         await reply.head(200, {
-          "content-type": goodType(reply.stream),
+          "content-type": goodContentType(reply.stream),
           "content-encoding": encoding,
         });
-        await reply.write(bytesOf(reply));
+        await reply.write(getBytes(reply));
         reply.end();
       };
     };
     return [
       {
-        name: `a good reply in ${encoding} that nobody asked for`,
+        name: `a valid reply with the unrequested encoding ${encoding}`,
         play: send((reply) => compress(Buffer.from(goodBytes(reply.wire, reply.stream)))),
       },
-      { name: `bytes that are no ${encoding}`, play: send(() => Buffer.from("not compressed")) },
+      { name: `bytes that are not ${encoding}`, play: send(() => Buffer.from("not compressed")) },
       {
-        name: `a bomb in ${encoding} of 200 MB`,
+        name: `a ${encoding} bomb of 200 MB`,
         play: send(() => (bombs[encoding] ??= compress(Buffer.alloc(200 * megabyte, 32)))),
       },
       {
-        name: `a reply in ${encoding} that breaks off`,
+        name: `a truncated ${encoding} reply`,
         play: send((reply) =>
           compress(Buffer.from(goodBytes(reply.wire, reply.stream))).subarray(0, -6),
         ),
@@ -261,7 +265,7 @@ export const httpModes: readonly UpstreamMode[] = [
     ];
   }),
   {
-    name: "encodings that nobody knows",
+    name: "unknown encodings",
     variants: 4,
     play: (reply) =>
       withHeaders({
@@ -270,14 +274,14 @@ export const httpModes: readonly UpstreamMode[] = [
       })(reply),
   },
   {
-    name: "a thousand replies of 100 before a good one",
+    name: "a thousand responses with status 100 before a good one",
     async play(reply) {
       await reply.write("HTTP/1.1 100 Continue\r\n\r\n".repeat(1000));
       await withHeaders({})(reply);
     },
   },
   {
-    name: "replies of 102 and 103 with headers before a good one",
+    name: "responses with status 102 and 103 and headers before a good one",
     async play(reply) {
       await reply.write("HTTP/1.1 102 Processing\r\nx: y\r\n\r\n".repeat(3));
       await reply.write("HTTP/1.1 103 Early Hints\r\nlink: </x>; rel=preload\r\n\r\n".repeat(3));
@@ -285,10 +289,10 @@ export const httpModes: readonly UpstreamMode[] = [
     },
   },
   {
-    name: "replies of 100 that never end",
+    name: "responses with status 100 without end",
     async play(reply) {
-      const until = Date.now() + 60_000;
-      while (!reply.isClosed && Date.now() < until) {
+      const deadline = Date.now() + 60_000;
+      while (!reply.isClosed && Date.now() < deadline) {
         await reply.write("HTTP/1.1 100 Continue\r\n\r\n".repeat(50));
         await reply.pause(20);
       }
@@ -315,36 +319,36 @@ export const httpModes: readonly UpstreamMode[] = [
   },
   {
     name: "two replies to one request",
-    play: raw((reply) => {
+    play: sendRaw((reply) => {
       const body = goodBytes(reply.wire, reply.stream);
-      const one = `HTTP/1.1 200 OK\r\ncontent-type: ${goodType(reply.stream)}\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
-      return one + one;
+      const httpReply = `HTTP/1.1 200 OK\r\ncontent-type: ${goodContentType(reply.stream)}\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
+      return httpReply + httpReply;
     }),
   },
   {
     name: "more body than the content length",
-    play: raw(
+    play: sendRaw(
       (reply) =>
-        `HTTP/1.1 200 OK\r\ncontent-type: ${goodType(reply.stream)}\r\ncontent-length: 10\r\n\r\n${goodBytes(reply.wire, reply.stream)}`,
+        `HTTP/1.1 200 OK\r\ncontent-type: ${goodContentType(reply.stream)}\r\ncontent-length: 10\r\n\r\n${goodBytes(reply.wire, reply.stream)}`,
     ),
   },
   {
     name: "10,000 headers",
-    play: raw(
+    play: sendRaw(
       (reply) =>
-        `HTTP/1.1 200 OK\r\n${Array.from({ length: 10_000 }, (_, at) => `x-${at}: y\r\n`).join("")}\r\n${goodBytes(reply.wire, reply.stream)}`,
+        `HTTP/1.1 200 OK\r\n${Array.from({ length: 10_000 }, (_, index) => `x-${index}: y\r\n`).join("")}\r\n${goodBytes(reply.wire, reply.stream)}`,
     ),
   },
   {
     name: "a header of 5 MB",
-    play: raw(`HTTP/1.1 200 OK\r\nx: ${"y".repeat(5 * megabyte)}\r\n\r\n`),
+    play: sendRaw(`HTTP/1.1 200 OK\r\nx: ${"y".repeat(5 * megabyte)}\r\n\r\n`),
   },
   {
     name: "headers that never end",
     async play(reply) {
       await reply.write("HTTP/1.1 200 OK\r\n");
-      for (let at = 0; at < 3000 && !reply.isClosed; at += 1) {
-        await reply.write(`x-${at}: y\r\n`);
+      for (let index = 0; index < 3000 && !reply.isClosed; index += 1) {
+        await reply.write(`x-${index}: y\r\n`);
         await reply.pause(20);
       }
       reply.end();
@@ -353,44 +357,48 @@ export const httpModes: readonly UpstreamMode[] = [
   {
     name: "trailers without end",
     async play(reply) {
-      await reply.write(`${oneChunk(reply)}0\r\n`);
-      for (let at = 0; at < 3000 && !reply.isClosed; at += 1) {
-        await reply.write(`x-${at}: ${"y".repeat(500)}\r\n`);
+      await reply.write(`${buildOneChunk(reply)}0\r\n`);
+      for (let index = 0; index < 3000 && !reply.isClosed; index += 1) {
+        await reply.write(`x-${index}: ${"y".repeat(500)}\r\n`);
         await reply.pause(1);
       }
       reply.end();
     },
   },
-  { name: "an SSH banner", play: raw("SSH-2.0-OpenSSH_9.6\r\n") },
-  { name: "a TLS alert", play: raw(Buffer.from([21, 3, 1, 0, 2, 2, 40])) },
-  { name: "an HTTP/2 preface", play: raw("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n") },
-  { name: "a body without a head", play: raw((reply) => goodBytes(reply.wire, reply.stream)) },
+  { name: "an SSH banner", play: sendRaw("SSH-2.0-OpenSSH_9.6\r\n") },
+  { name: "a TLS alert", play: sendRaw(Buffer.from([21, 3, 1, 0, 2, 2, 40])) },
+  { name: "an HTTP/2 preface", play: sendRaw("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n") },
+  { name: "a body without a head", play: sendRaw((reply) => goodBytes(reply.wire, reply.stream)) },
   {
-    name: "noise",
-    play: raw(Buffer.from(Array.from({ length: 5000 }, (_, at) => (at * 7919) % 256))),
+    name: "arbitrary bytes",
+    play: sendRaw(Buffer.from(Array.from({ length: 5000 }, (_, index) => (index * 7919) % 256))),
   },
-  { name: "50 MB of noise", play: raw(Buffer.alloc(50 * megabyte, 200)), wires: ["chat"] },
+  {
+    name: "50 MB of the same byte",
+    play: sendRaw(Buffer.alloc(50 * megabyte, 200)),
+    wires: ["chat"],
+  },
   {
     name: "a good reply one byte at a time",
     async play(reply) {
-      await reply.head(200, { "content-type": goodType(reply.stream) });
-      for (const [at, byte] of Buffer.from(goodBytes(reply.wire, reply.stream)).entries()) {
+      await reply.head(200, { "content-type": goodContentType(reply.stream) });
+      for (const [index, byte] of Buffer.from(goodBytes(reply.wire, reply.stream)).entries()) {
         await reply.write(Uint8Array.of(byte));
-        if (at % 16 === 0) await reply.pause(1);
+        if (index % 16 === 0) await reply.pause(1);
       }
       reply.end();
     },
   },
   {
-    name: "an endless body of blanks",
+    name: "an endless body of spaces",
     leaveAfterMs: 4000,
     wires: ["chat"],
     async play(reply) {
-      await reply.head(200, { "content-type": goodType(reply.stream) });
-      const blanks = Buffer.alloc(64 * 1024, 32);
-      const until = Date.now() + 30_000;
-      while (!reply.isClosed && Date.now() < until) {
-        await reply.write(blanks);
+      await reply.head(200, { "content-type": goodContentType(reply.stream) });
+      const spaces = Buffer.alloc(64 * 1024, 32);
+      const deadline = Date.now() + 30_000;
+      while (!reply.isClosed && Date.now() < deadline) {
+        await reply.write(spaces);
         await reply.pause(1);
       }
       reply.end();
@@ -398,5 +406,5 @@ export const httpModes: readonly UpstreamMode[] = [
   },
 ];
 
-/** Made once: compressing 200 MB takes a while. */
+/** Created once: compressing 200 MB takes a while. */
 const bombs: Record<string, Uint8Array> = {};

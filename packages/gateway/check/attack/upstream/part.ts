@@ -1,14 +1,14 @@
-import type { AttackCase, Part } from "../cases.ts";
+import type { AttackCase, AttackPart } from "../cases.ts";
 import { send, type ClientReply } from "../client.ts";
-import { replyFaults, type Wire } from "../judge-reply.ts";
-import { secretFor, SecretWatch } from "../secrets.ts";
+import { findReplyFaults, type Wire } from "../judge-reply.ts";
+import { createSecret, SecretScanner } from "../secrets.ts";
 import type { Target } from "../target.ts";
 import { chatModes } from "./chat-modes.ts";
 import { errorModes } from "./error-modes.ts";
 import { eventModes } from "./event-modes.ts";
 import { generatedModes } from "./generated-modes.ts";
-import { goodWord, playGood } from "./good-replies.ts";
-import { hostileUpstream, type UpstreamMode } from "./hostile-upstream.ts";
+import { goodText, sendGoodReply } from "./good-replies.ts";
+import { startHostileUpstream, type UpstreamMode } from "./hostile-upstream.ts";
 import { httpModes } from "./http-modes.ts";
 import { responsesModes } from "./responses-modes.ts";
 
@@ -18,23 +18,23 @@ const forms = ["streamed", "complete"] as const;
 const hostileInARow = 3;
 
 export interface UpstreamOptions {
-  /** How many modes are generated from the seed. */
+  /** Number of modes to generate from the seed. */
   generated: number;
-  /** True: of a mode with many variants only some are played. */
+  /** True: only some variants of a mode are played. */
   quick: boolean;
   isWanted: (name: string) => boolean;
 }
 
-/** How many variants of a mode are played in the short form. */
+/** Number of variants per mode in the short form. */
 const fewVariants = 6;
 
-/** Every mode, on an upstream of its own, for both client wires and both forms of replies. */
-export async function upstreamPart(
+/** Creates an attack for every mode, each with a separate upstream, for both client APIs, streaming or not. */
+export async function createUpstreamPart(
   token: string,
   seed: number,
   { generated, quick, isWanted }: UpstreamOptions,
-): Promise<Part> {
-  const key = secretFor("upstream");
+): Promise<AttackPart> {
+  const key = createSecret("upstream");
   const modes = [
     ...httpModes,
     ...eventModes,
@@ -43,28 +43,30 @@ export async function upstreamPart(
     ...errorModes,
     ...generatedModes(seed, generated),
   ].filter(({ name }) => isWanted(name));
-  const upstream = await hostileUpstream((path, body) => {
+  const upstream = await startHostileUpstream((path, body) => {
     const mode = modes[Number(/^\/m(\d+)\//.exec(path)?.[1])];
-    return mode === undefined || body["model"] === "good" ? playGood : mode.play;
+    return mode === undefined || body["model"] === "good" ? sendGoodReply : mode.play;
   });
-  const secrets = new SecretWatch({ "the key of the upstream": key, "the token": token });
+  const secrets = new SecretScanner({ "the key of the upstream": key, "the token": token });
   return {
     name: "hostile upstreams",
     toml: modes
-      .flatMap((mode, at) =>
-        (mode.wires ?? wires).map((wire) => upstreamToml(wire, at, upstream.url, key)),
+      .flatMap((mode, index) =>
+        (mode.wires ?? wires).map((wire) => formatUpstreamToml(wire, index, upstream.url, key)),
       )
       .join(""),
-    cases: modes.map((mode, at) => caseOf(mode, at, variantsOf(mode, seed, quick), token, secrets)),
-    atOnce: 6,
+    cases: modes.map((mode, index) =>
+      createCase(mode, index, pickVariants(mode, seed, quick), token, secrets),
+    ),
+    concurrency: 6,
     secrets,
     close: () => upstream.close(),
   };
 }
 
-function upstreamToml(wire: Wire, at: number, url: string, key: string): string {
-  return `[upstreams.${wire}${at}]
-base_url = "${url}/m${at}/v1"
+function formatUpstreamToml(wire: Wire, index: number, url: string, key: string): string {
+  return `[upstreams.${wire}${index}]
+base_url = "${url}/m${index}/v1"
 speaks = "${wire}"
 api_key = "${key}"
 models = ["good"]
@@ -74,20 +76,20 @@ retries = 0
 `;
 }
 
-function variantsOf({ variants = 1 }: UpstreamMode, seed: number, quick: boolean): number[] {
-  const all = Array.from({ length: variants }, (_, variant) => variant);
+function pickVariants({ variants = 1 }: UpstreamMode, seed: number, quick: boolean): number[] {
+  const variantNumbers = Array.from({ length: variants }, (_, variant) => variant);
   const step = quick ? Math.ceil(variants / fewVariants) : 1;
-  return all.filter((variant) => variant % step === seed % step);
+  return variantNumbers.filter((variant) => variant % step === seed % step);
 }
 
-function caseOf(
+function createCase(
   mode: UpstreamMode,
-  at: number,
+  index: number,
   variants: readonly number[],
   token: string,
-  secrets: SecretWatch,
+  secrets: SecretScanner,
 ): AttackCase {
-  const requests = [...requestsOf(mode, at, variants)];
+  const requests = [...listRequests(mode, index, variants)];
   return {
     name: mode.name,
     requests: Math.ceil(requests.length * (1 + 1 / hostileInARow)),
@@ -95,15 +97,15 @@ function caseOf(
     async run(target) {
       const faults: string[] = [];
       for (const [number, request] of requests.entries()) {
-        const reply = await ask(target, request, token, mode.leaveAfterMs);
-        const found = [
-          ...replyFaults(reply, request),
-          ...secrets.leaks(`${JSON.stringify(reply.headers)}${reply.text}`),
+        const reply = await sendRequest(target, request, token, mode.leaveAfterMs);
+        const requestFaults = [
+          ...findReplyFaults(reply, request),
+          ...secrets.findLeaks(`${JSON.stringify(reply.headers)}${reply.text}`),
         ];
-        faults.push(...found.map((fault) => `${describe(request, mode)}: ${fault}`));
+        faults.push(...requestFaults.map((fault) => `${describe(request, mode)}: ${fault}`));
         const isLast = number === requests.length - 1;
         if (isLast || number % hostileInARow === hostileInARow - 1)
-          faults.push(...(await goodFaults(target, request, token)));
+          faults.push(...(await findFaultsAfterwards(target, request, token)));
         // One hang is enough: the others would take as long.
         if (faults.length > 10 || reply.end === "timeout") break;
       }
@@ -120,9 +122,9 @@ interface Request {
   variant: number;
 }
 
-function* requestsOf(
+function* listRequests(
   mode: UpstreamMode,
-  at: number,
+  index: number,
   variants: readonly number[],
 ): Generator<Request> {
   for (const variant of variants)
@@ -134,16 +136,16 @@ function* requestsOf(
             upstream,
             variant,
             stream: form === "streamed",
-            model: `${upstream}${at}/v${variant}`,
+            model: `${upstream}${index}/v${variant}`,
           };
 }
 
 function describe({ wire, stream, upstream, variant }: Request, mode: UpstreamMode): string {
-  const which = mode.variants === undefined ? "" : `, variant ${variant}`;
-  return `${wire} client on a ${upstream} upstream, ${stream ? "streamed" : "complete"}${which}`;
+  const variantText = mode.variants === undefined ? "" : `, variant ${variant}`;
+  return `${wire} client on a ${upstream} upstream, ${stream ? "streamed" : "complete"}${variantText}`;
 }
 
-async function ask(
+async function sendRequest(
   target: Target,
   { wire, stream, model }: Request,
   token: string,
@@ -157,17 +159,21 @@ async function ask(
   });
 }
 
-/** The same upstream must still be of use afterwards. */
-async function goodFaults(target: Target, request: Request, token: string): Promise<string[]> {
+/** Checks that a valid request to the same upstream still works afterwards. */
+async function findFaultsAfterwards(
+  target: Target,
+  request: Request,
+  token: string,
+): Promise<string[]> {
   const model = request.model.replace(/\/.*/, "/good");
-  let said = "";
-  // A machine that is busy may let a good reply be late once.
+  let actualReply = "";
+  // On a busy machine a good reply may be late once.
   for (let tries = 0; tries < 3; tries += 1) {
-    const { status, text } = await ask(target, { ...request, model }, token);
-    if (status === 200 && text.includes(goodWord)) return [];
-    said = `${status} ${text.slice(0, 300)}`;
+    const { status, text } = await sendRequest(target, { ...request, model }, token);
+    if (status === 200 && text.includes(goodText)) return [];
+    actualReply = `${status} ${text.slice(0, 300)}`;
   }
-  return [`a good request afterwards gets ${said}`];
+  return [`a valid request afterwards received ${actualReply}`];
 }
 
 const parameters = { type: "object", properties: { a: { type: "string" } } };

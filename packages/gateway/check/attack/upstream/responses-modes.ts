@@ -1,83 +1,83 @@
 import type { JsonObject } from "@deltawire/wire";
-import { oddities, withOddity } from "../odd-values.ts";
-import { responseEvents, responseWith } from "./good-replies.ts";
+import { malformedCount, withMalformed } from "../malformed-values.ts";
+import { formatResponseEvents, buildResponse } from "./good-replies.ts";
 import type { UpstreamMode } from "./hostile-upstream.ts";
 
-/* What an upstream may send wrongly on the Responses wire. */
+/* What an upstream may do wrong in the Responses API. */
 
-const begun = responseWith({ status: "in_progress" });
-const message = (text: unknown, more: JsonObject = {}): JsonObject => ({
+const createdResponse = buildResponse({ status: "in_progress" });
+const buildMessage = (text: unknown, overrides: JsonObject = {}): JsonObject => ({
   id: "msg_1",
   type: "message",
   role: "assistant",
   status: "completed",
   content: [{ type: "output_text", text: text as string, annotations: [] }],
-  ...more,
+  ...overrides,
 });
-const call = (at: number, more: JsonObject = {}): JsonObject => ({
-  id: `fc_${at}`,
+const buildCall = (index: number, overrides: JsonObject = {}): JsonObject => ({
+  id: `fc_${index}`,
   type: "function_call",
-  call_id: `call_${at}`,
+  call_id: `call_${index}`,
   name: "look",
   arguments: "{}",
   status: "completed",
-  ...more,
+  ...overrides,
 });
-const many = (count: number, build: (at: number) => JsonObject): JsonObject[] =>
-  Array.from({ length: count }, (_, at) => build(at));
+const repeat = (count: number, build: (index: number) => JsonObject): JsonObject[] =>
+  Array.from({ length: count }, (_, index) => build(index));
 
-/** Outputs that are long, many or malicious: streamed item by item, or in a complete reply. */
+/** Long, many or malicious outputs: streamed item by item, or in a complete reply. */
 const outputs: Record<string, () => JsonObject[]> = {
-  "20,000 messages": () => many(20_000, (at) => message("x", { id: `msg_${at}` })),
-  "16,000 function calls": () => many(16_000, (at) => call(at)),
-  "5,000 function calls with one id": () => many(5000, () => call(0)),
+  "20,000 messages": () => repeat(20_000, (index) => buildMessage("x", { id: `msg_${index}` })),
+  "16,000 function calls": () => repeat(16_000, (index) => buildCall(index)),
+  "5,000 function calls with one id": () => repeat(5000, () => buildCall(0)),
   "5,000 reasoning items": () =>
-    many(5000, (at) => ({
-      id: `rs_${at}`,
+    repeat(5000, (index) => ({
+      id: `rs_${index}`,
       type: "reasoning",
       summary: [{ type: "summary_text", text: "r" }],
     })),
   "an item of 100,000 content parts": () => [
-    message("x", {
-      content: many(100_000, () => ({ type: "output_text", text: "x", annotations: [] })),
+    buildMessage("x", {
+      content: repeat(100_000, () => ({ type: "output_text", text: "x", annotations: [] })),
     }),
   ],
   "a summary of 100,000 parts": () => [
     {
       id: "rs_1",
       type: "reasoning",
-      summary: many(100_000, () => ({ type: "summary_text", text: "r" })),
+      summary: repeat(100_000, () => ({ type: "summary_text", text: "r" })),
     },
   ],
-  "a text of 20 MB": () => [message("x".repeat(20_000_000))],
-  "a text of 240,000 backslashes": () => [message("\\".repeat(240_000))],
-  "a text of data:image/ and a million letters": () => [
-    message(`data:image/${"a".repeat(1_000_000)}`),
+  "text of 20 MB": () => [buildMessage("x".repeat(20_000_000))],
+  "text of 240,000 backslashes": () => [buildMessage("\\".repeat(240_000))],
+  "text of data:image/ and a million letters": () => [
+    buildMessage(`data:image/${"a".repeat(1_000_000)}`),
   ],
   "100,000 annotations": () => [
-    message("x", {
+    buildMessage("x", {
       content: [
         {
           type: "output_text",
           text: "x",
-          annotations: many(100_000, () => ({ type: "url_citation", url: "x" })),
+          annotations: repeat(100_000, () => ({ type: "url_citation", url: "x" })),
         },
       ],
     }),
   ],
   "arguments of 3 MB of backslashes": () => [
-    call(0, { arguments: `{"a":"${"\\".repeat(3_000_000)}` }),
+    buildCall(0, { arguments: `{"a":"${"\\".repeat(3_000_000)}` }),
   ],
-  "arguments that are never closed": () => [call(0, { arguments: '{"a":"' })],
-  "arguments that are garbage": () => [call(0, { arguments: "}{" })],
+  "arguments that are never closed": () => [buildCall(0, { arguments: '{"a":"' })],
+  "arguments that are garbage": () => [buildCall(0, { arguments: "}{" })],
   "arguments nested 50,000 deep": () => [
-    call(0, { arguments: "[".repeat(50_000) + "]".repeat(50_000) }),
+    buildCall(0, { arguments: "[".repeat(50_000) + "]".repeat(50_000) }),
   ],
-  "a call id of 2 MB": () => [call(0, { call_id: "i".repeat(2_000_000) })],
+  "a call id of 2 MB": () => [buildCall(0, { call_id: "i".repeat(2_000_000) })],
   "encrypted reasoning of 10 MB": () => [
     { id: "rs_1", type: "reasoning", summary: [], encrypted_content: "A".repeat(10_000_000) },
   ],
-  "items of types that nobody knows": () =>
+  "items of unknown types": () =>
     [
       "web_search_call",
       "image_generation_call",
@@ -87,7 +87,12 @@ const outputs: Record<string, () => JsonObject[]> = {
       "future_call",
       "__proto__",
       "",
-    ].map((type, at) => ({ id: `x_${at}`, type, status: "completed", result: "A".repeat(1000) })),
+    ].map((type, index) => ({
+      id: `x_${index}`,
+      type,
+      status: "completed",
+      result: "A".repeat(1000),
+    })),
   "an image of 20 MB": () => [
     {
       id: "ig_1",
@@ -96,12 +101,15 @@ const outputs: Record<string, () => JsonObject[]> = {
       result: "A".repeat(20_000_000),
     },
   ],
-  "items with one id": () => [message("a"), message("b"), call(0, { id: "msg_1" })],
-  "items without ids": () => [message("a", { id: null }), call(0, { id: null, call_id: null })],
+  "items with one id": () => [buildMessage("a"), buildMessage("b"), buildCall(0, { id: "msg_1" })],
+  "items without ids": () => [
+    buildMessage("a", { id: null }),
+    buildCall(0, { id: null, call_id: null }),
+  ],
   "refusals and texts in turns": () => [
-    message("x", {
-      content: many(500, (at) =>
-        at % 2 === 0
+    buildMessage("x", {
+      content: repeat(500, (index) =>
+        index % 2 === 0
           ? { type: "refusal", refusal: "no" }
           : { type: "output_text", text: "x", annotations: [] },
       ),
@@ -109,17 +117,17 @@ const outputs: Record<string, () => JsonObject[]> = {
   ],
 };
 
-/** Streams of odd events. */
+/** Streams of malformed events. */
 const streams: Record<string, () => Iterable<JsonObject>> = {
   "the end by response.cancelled": () => [
-    { type: "response.created", response: begun },
-    { type: "response.cancelled", response: responseWith({ status: "cancelled" }) },
+    { type: "response.created", response: createdResponse },
+    { type: "response.cancelled", response: buildResponse({ status: "cancelled" }) },
   ],
   "nothing but response.cancelled": () => [
-    { type: "response.cancelled", response: responseWith({ status: "cancelled" }) },
+    { type: "response.cancelled", response: buildResponse({ status: "cancelled" }) },
   ],
   "no terminal event": () => [
-    { type: "response.created", response: begun },
+    { type: "response.created", response: createdResponse },
     {
       type: "response.output_text.delta",
       item_id: "msg_1",
@@ -128,70 +136,75 @@ const streams: Record<string, () => Iterable<JsonObject>> = {
       delta: "x",
     },
   ],
-  "nothing but response.created": () => [{ type: "response.created", response: begun }],
+  "nothing but response.created": () => [{ type: "response.created", response: createdResponse }],
   "the end first": () => [
-    { type: "response.completed", response: responseWith({ output: [message("x")] }) },
-    { type: "response.created", response: begun },
+    { type: "response.completed", response: buildResponse({ output: [buildMessage("x")] }) },
+    { type: "response.created", response: createdResponse },
   ],
   "two ends": () => [
-    { type: "response.completed", response: responseWith({}) },
+    { type: "response.completed", response: buildResponse({}) },
     {
       type: "response.failed",
-      response: responseWith({ status: "failed", error: { code: "x", message: "y" } }),
+      response: buildResponse({ status: "failed", error: { code: "x", message: "y" } }),
     },
   ],
-  "10,000 beginnings": () => many(10_000, () => ({ type: "response.created", response: begun })),
-  "deltas of items that nobody opened": () =>
-    many(1000, (at) => ({
+  "10,000 beginnings": () =>
+    repeat(10_000, () => ({ type: "response.created", response: createdResponse })),
+  "deltas of items that were never opened": () =>
+    repeat(1000, (index) => ({
       type: "response.output_text.delta",
-      item_id: `msg_${at}`,
-      output_index: at,
+      item_id: `msg_${index}`,
+      output_index: index,
       content_index: 0,
       delta: "x",
     })),
   "items that are opened and never done": () => [
-    ...many(2000, (at) => ({
+    ...repeat(2000, (index) => ({
       type: "response.output_item.added",
-      output_index: at,
-      item: call(at, { arguments: "", status: "in_progress" }),
+      output_index: index,
+      item: buildCall(index, { arguments: "", status: "in_progress" }),
     })),
-    { type: "response.completed", response: responseWith({}) },
+    { type: "response.completed", response: buildResponse({}) },
   ],
   "items that are done and were never opened": () => [
-    ...many(2000, (at) => ({
+    ...repeat(2000, (index) => ({
       type: "response.output_item.done",
-      output_index: at,
-      item: call(at),
+      output_index: index,
+      item: buildCall(index),
     })),
-    { type: "response.completed", response: responseWith({}) },
+    { type: "response.completed", response: buildResponse({}) },
   ],
   "items that are done twice": () => [
-    { type: "response.output_item.added", output_index: 0, item: call(0) },
-    ...many(100, () => ({ type: "response.output_item.done", output_index: 0, item: call(0) })),
-    { type: "response.completed", response: responseWith({ output: [call(0)] }) },
+    { type: "response.output_item.added", output_index: 0, item: buildCall(0) },
+    ...repeat(100, () => ({
+      type: "response.output_item.done",
+      output_index: 0,
+      item: buildCall(0),
+    })),
+    { type: "response.completed", response: buildResponse({ output: [buildCall(0)] }) },
   ],
   "odd indexes of outputs": () => [
     ...[-1, 1.5, 1e9, 2 ** 53, "x", null].map((output_index) => ({
       type: "response.output_item.added",
       output_index,
-      item: message("x"),
+      item: buildMessage("x"),
     })),
-    { type: "response.completed", response: responseWith({}) },
+    { type: "response.completed", response: buildResponse({}) },
   ],
   "odd numbers of the sequence": () => [
     ...[5, -1, 1e308, "x", null].map((sequence_number) => ({
       type: "response.in_progress",
       sequence_number,
-      response: begun,
+      response: createdResponse,
     })),
-    { type: "response.completed", sequence_number: 0, response: responseWith({}) },
+    { type: "response.completed", sequence_number: 0, response: buildResponse({}) },
   ],
-  *"100,000 pieces of a text"() {
-    yield { type: "response.created", response: begun };
+  *"100,000 deltas of a text"() {
+    yield { type: "response.created", response: createdResponse };
     yield {
       type: "response.output_item.added",
       output_index: 0,
-      item: message("", { status: "in_progress", content: [] }),
+      item: buildMessage("", { status: "in_progress", content: [] }),
     };
     yield {
       type: "response.content_part.added",
@@ -200,7 +213,7 @@ const streams: Record<string, () => Iterable<JsonObject>> = {
       content_index: 0,
       part: { type: "output_text", text: "", annotations: [] },
     };
-    for (let at = 0; at < 100_000; at += 1)
+    for (let index = 0; index < 100_000; index += 1)
       yield {
         type: "response.output_text.delta",
         item_id: "msg_1",
@@ -211,11 +224,11 @@ const streams: Record<string, () => Iterable<JsonObject>> = {
     yield {
       type: "response.output_item.done",
       output_index: 0,
-      item: message("x".repeat(100_000)),
+      item: buildMessage("x".repeat(100_000)),
     };
     yield {
       type: "response.completed",
-      response: responseWith({ output: [message("x".repeat(100_000))] }),
+      response: buildResponse({ output: [buildMessage("x".repeat(100_000))] }),
     };
   },
   "chunks of the Chat wire": () => [
@@ -226,23 +239,23 @@ const streams: Record<string, () => Iterable<JsonObject>> = {
   ],
   "an error event and an end": () => [
     { type: "error", code: "x", message: "y", param: null },
-    { type: "response.completed", response: responseWith({}) },
+    { type: "response.completed", response: buildResponse({}) },
   ],
   "an error event without a message": () => [{ type: "error" }],
   "a failure without an error": () => [
-    { type: "response.failed", response: responseWith({ status: "failed" }) },
+    { type: "response.failed", response: buildResponse({ status: "failed" }) },
   ],
-  "an end of another status": () => [
-    { type: "response.completed", response: responseWith({ status: "in_progress" }) },
+  "a terminal event that does not match the status": () => [
+    { type: "response.completed", response: buildResponse({ status: "in_progress" }) },
   ],
   "an end without a response": () => [{ type: "response.completed" }],
   "event types of 1 MB": () => [
     { type: "response.".padEnd(1_000_000, "x") },
-    { type: "response.completed", response: responseWith({}) },
+    { type: "response.completed", response: buildResponse({}) },
   ],
 };
 
-/** Fields of the response, in a complete reply and at the end of a stream, that get every odd value in turn. */
+/** Fields of the response, in a complete reply and at the end of a stream, that get every malformed value in turn. */
 const fields: Record<string, (value: unknown) => JsonObject> = {
   "the response itself": (value) => value as JsonObject,
   ...Object.fromEntries(
@@ -259,28 +272,29 @@ const fields: Record<string, (value: unknown) => JsonObject> = {
       "tools",
       "metadata",
       "output_text",
-    ].map((name) => [name, (value: unknown) => responseWith({ [name]: value as JsonObject })]),
+    ].map((name) => [name, (value: unknown) => buildResponse({ [name]: value as JsonObject })]),
   ),
-  "an item": (value) => responseWith({ output: [value as JsonObject, message("x")] }),
+  "an item": (value) => buildResponse({ output: [value as JsonObject, buildMessage("x")] }),
   ...Object.fromEntries(
     ["id", "type", "role", "status", "content"].map((name) => [
       `${name} of a message`,
-      (value: unknown) => responseWith({ output: [message("x", { [name]: value as string })] }),
+      (value: unknown) =>
+        buildResponse({ output: [buildMessage("x", { [name]: value as string })] }),
     ]),
   ),
-  "the text of a part": (value) => responseWith({ output: [message(value)] }),
+  "the text of a part": (value) => buildResponse({ output: [buildMessage(value)] }),
   "a content part": (value) =>
-    responseWith({ output: [message("x", { content: [value as JsonObject] })] }),
+    buildResponse({ output: [buildMessage("x", { content: [value as JsonObject] })] }),
   ...Object.fromEntries(
     ["id", "call_id", "name", "arguments", "status"].map((name) => [
       `${name} of a function call`,
-      (value: unknown) => responseWith({ output: [call(0, { [name]: value as string })] }),
+      (value: unknown) => buildResponse({ output: [buildCall(0, { [name]: value as string })] }),
     ]),
   ),
   "the summary of reasoning": (value) =>
-    responseWith({ output: [{ id: "rs_1", type: "reasoning", summary: value as JsonObject[] }] }),
+    buildResponse({ output: [{ id: "rs_1", type: "reasoning", summary: value as JsonObject[] }] }),
   "numbers of the usage": (value) =>
-    responseWith({
+    buildResponse({
       usage: {
         input_tokens: value,
         output_tokens: value,
@@ -309,15 +323,15 @@ export const responsesModes: readonly UpstreamMode[] = [
     wires: ["responses"],
     play: (reply) => {
       const output = build();
-      if (!reply.stream) return reply.json(JSON.stringify(responseWith({ output })));
-      return reply.events(joined(responseEvents(eventsOf(output))));
+      if (!reply.stream) return reply.json(JSON.stringify(buildResponse({ output })));
+      return reply.events(joinEvents(formatResponseEvents(buildItemEvents(output))));
     },
   })),
   ...Object.entries(streams).map(([name, events]): UpstreamMode => ({
     name: `responses: ${name}`,
     wires: ["responses"],
     forms: ["streamed"],
-    play: (reply) => reply.events(joined(responseEvents(events()))),
+    play: (reply) => reply.events(joinEvents(formatResponseEvents(events()))),
   })),
   {
     name: "responses: complete replies of every status",
@@ -327,7 +341,7 @@ export const responsesModes: readonly UpstreamMode[] = [
     play: (reply) =>
       reply.json(
         JSON.stringify(
-          responseWith({ status: statuses[reply.variant] ?? null, output: [message("x")] }),
+          buildResponse({ status: statuses[reply.variant] ?? null, output: [buildMessage("x")] }),
         ),
       ),
   },
@@ -339,11 +353,11 @@ export const responsesModes: readonly UpstreamMode[] = [
     play: (reply) => {
       const status = statuses[reply.variant] ?? null;
       return reply.events(
-        responseEvents([
-          { type: "response.created", response: begun },
+        formatResponseEvents([
+          { type: "response.created", response: createdResponse },
           {
             type: `response.${status}`,
-            response: responseWith({ status, output: [message("x")] }),
+            response: buildResponse({ status, output: [buildMessage("x")] }),
           },
         ]),
       );
@@ -352,20 +366,20 @@ export const responsesModes: readonly UpstreamMode[] = [
   ...Object.entries(fields).map(([name, build]): UpstreamMode => ({
     name: `responses: odd values for ${name}`,
     wires: ["responses"],
-    variants: oddities,
+    variants: malformedCount,
     play: (reply) => {
-      const text = withOddity(reply.variant, build);
+      const text = withMalformed(reply.variant, build);
       if (!reply.stream) return reply.json(text);
       return reply.events([
-        ...responseEvents([{ type: "response.created", response: begun }]),
+        ...formatResponseEvents([{ type: "response.created", response: createdResponse }]),
         `event: response.completed\ndata: {"type":"response.completed","sequence_number":1,"response":${text}}\n\n`,
       ]);
     },
   })),
 ];
 
-function* eventsOf(output: readonly JsonObject[]): Generator<JsonObject> {
-  yield { type: "response.created", response: begun };
+function* buildItemEvents(output: readonly JsonObject[]): Generator<JsonObject> {
+  yield { type: "response.created", response: createdResponse };
   for (const [output_index, item] of output.entries()) {
     yield {
       type: "response.output_item.added",
@@ -374,17 +388,17 @@ function* eventsOf(output: readonly JsonObject[]): Generator<JsonObject> {
     };
     yield { type: "response.output_item.done", output_index, item };
   }
-  yield { type: "response.completed", response: responseWith({ output: [...output] }) };
+  yield { type: "response.completed", response: buildResponse({ output: [...output] }) };
 }
 
-/** Events in pieces of some size, as a network joins them. */
-function* joined(events: Iterable<string>): Generator<string> {
-  let piece = "";
-  for (const one of events) {
-    piece += one;
-    if (piece.length < 30_000) continue;
-    yield piece;
-    piece = "";
+/** Yields several events at once, as a network joins them. */
+function* joinEvents(events: Iterable<string>): Generator<string> {
+  let text = "";
+  for (const event of events) {
+    text += event;
+    if (text.length < 30_000) continue;
+    yield text;
+    text = "";
   }
-  yield piece;
+  yield text;
 }

@@ -1,117 +1,117 @@
 import type { Block, TaskEvent, Usage } from "@deltawire/tasks";
 import type {
   JsonObject,
-  OutputItem,
+  ResponseOutputItem,
   ResponseEvent,
   ResponseObject,
   ResponseStatus,
   ResponseUsage,
 } from "@deltawire/wire";
 import {
-  messageText,
-  rawReasoning,
-  SaidItem,
-  summary,
-  type Put,
-  type Unnumbered,
-} from "./agent-item.ts";
-import { NeedsPerson } from "../needs-person.ts";
+  messagePartEncoder,
+  reasoningTextPartEncoder,
+  AgentItemStream,
+  summaryPartEncoder,
+  type EmitEvent,
+  type UnnumberedEvent,
+} from "./agent-item-stream.ts";
+import { PendingApprovalTracker } from "../pending-approval-tracker.ts";
 
 export interface AgentReplyOptions {
   taskId: string;
-  /** Items that are known to have been taken back. */
-  retracted: ReadonlySet<string>;
-  /** The gateway as the client reaches it, for what a person is to look at. */
+  /** Items that the task has already retracted. They are not sent. */
+  retractedIds: ReadonlySet<string>;
+  /** The origin under which the client reaches the gateway, for links. */
   origin: string;
   responseId: string;
-  /** Seconds since 1970. */
+  /** Unix time in seconds. */
   createdAt: number;
-  /** The agent's name, which the client asked for as a model. */
+  /** The agent's name, which the client requested as the model. */
   model: string;
-  /** It tries again whatever it is told, but for a few words. */
-  codex: boolean;
-  /** As summary events, or as raw text. */
-  reasoning: "summary" | "text";
-  /** What the request asked for, for the response object. */
+  /** Codex retries after all but a few errors, so it receives another code for a pending approval. */
+  isCodex: boolean;
+  /** `summary`: reasoning is sent as a summary. `raw`: it is sent as reasoning text. */
+  reasoning: "summary" | "raw";
+  /** Fields of the request that the response object repeats. */
   echo: JsonObject;
 }
 
-/** What a reply ended in that did not come to its end. */
+/** Why a reply failed. */
 export interface AgentFailure extends JsonObject {
   code: string;
   message: string;
 }
 
-type EventOf<T extends TaskEvent["type"]> = Extract<TaskEvent, { type: T }>;
+type TaskEventOfType<T extends TaskEvent["type"]> = Extract<TaskEvent, { type: T }>;
 
 /**
- * A task as the reply of a model: its own reasoning and messages. Its calls are its own business; a client that saw them
- * would run them.
+ * Converts a task to the reply of a model, with the task's reasoning and messages. Tool calls are left out, because the
+ * client would run them.
  */
 export class AgentReply {
   readonly #options: AgentReplyOptions;
-  readonly #needsPerson = new NeedsPerson();
-  /** By the ids that they have in the task. */
-  readonly #messages = new Map<string, SaidItem>();
-  readonly #thoughts = new Map<string, SaidItem>();
+  readonly #approvals = new PendingApprovalTracker();
+  /** Messages and reasoning items by their id in the task. */
+  readonly #messages = new Map<string, AgentItemStream>();
+  readonly #reasoningItems = new Map<string, AgentItemStream>();
   #out: ResponseEvent[] = [];
-  readonly #output: { index: number; item: OutputItem }[] = [];
-  #next = 0;
-  #number = 0;
+  readonly #output: { index: number; item: ResponseOutputItem }[] = [];
+  #nextIndex = 0;
+  #sequenceNumber = 0;
   #usage: Usage = { input_tokens: 0, output_tokens: 0, total_tokens: 0 };
-  /** Why the last round ended. */
-  #finish = "stop";
+  /** Finish reason of the last round. */
+  #finishReason = "stop";
   #response: ResponseObject;
   failure: AgentFailure | undefined;
 
   constructor(options: AgentReplyOptions) {
     this.#options = options;
-    this.#response = this.#responseNow("in_progress");
+    this.#response = this.#buildResponse("in_progress");
   }
 
-  /** As far as it has come. */
+  /** The response so far. */
   get response(): ResponseObject {
     return this.#response;
   }
 
-  get ended(): boolean {
+  get hasEnded(): boolean {
     return this.#response.status !== "in_progress";
   }
 
   push(event: TaskEvent, out: ResponseEvent[]): void {
-    if (this.ended) return;
-    this.#needsPerson.push(event);
+    if (this.hasEnded) return;
+    this.#approvals.push(event);
     if (event.task_id !== this.#options.taskId) return;
     this.#out = out;
     switch (event.type) {
       case "task.created":
-        this.#put({ type: "response.created", response: this.#response });
+        this.#emit({ type: "response.created", response: this.#response });
         this.keepAlive(out);
         break;
       case "task.output_item.added":
-        this.#opened(event);
+        this.#openItem(event);
         break;
       case "task.reasoning_summary_item.added":
-        this.#thoughts.get(event.item_id)?.say(event.summary_index, event.item.text);
+        this.#reasoningItems.get(event.item_id)?.pushDelta(event.summary_index, event.item.text);
         break;
       case "task.reasoning_summary_text.delta":
-        this.#thoughts.get(event.item_id)?.say(event.summary_index, event.delta);
+        this.#reasoningItems.get(event.item_id)?.pushDelta(event.summary_index, event.delta);
         break;
       case "task.reasoning_summary_item.done":
-        this.#thoughts.get(event.item_id)?.closePart(event.summary_index, event.item.text);
+        this.#reasoningItems.get(event.item_id)?.closePart(event.summary_index, event.item.text);
         break;
       case "task.reasoning_text.delta":
-        this.#thoughts.get(event.item_id)?.say(event.content_index, event.delta);
+        this.#reasoningItems.get(event.item_id)?.pushDelta(event.content_index, event.delta);
         break;
       case "task.reasoning_text.done":
-        this.#thoughts.get(event.item_id)?.closePart(event.content_index, event.text);
+        this.#reasoningItems.get(event.item_id)?.closePart(event.content_index, event.text);
         break;
-      // Results have texts too, which are not shown.
+      // Also emitted for tool results, which are not in `#messages`.
       case "task.text.added":
-        this.#messages.get(event.item_id)?.say(event.block_index, event.item.text);
+        this.#messages.get(event.item_id)?.pushDelta(event.block_index, event.item.text);
         break;
       case "task.text.delta":
-        this.#messages.get(event.item_id)?.say(event.block_index, event.delta);
+        this.#messages.get(event.item_id)?.pushDelta(event.block_index, event.delta);
         break;
       case "task.text.done":
         this.#messages.get(event.item_id)?.closePart(event.block_index, event.item.text);
@@ -119,164 +119,178 @@ export class AgentReply {
       case "task.image.done":
       case "task.audio.done":
       case "task.file.done":
-        this.#messages.get(event.item_id)?.closePart(event.block_index, this.#linkTo(event.item));
+        this.#messages
+          .get(event.item_id)
+          ?.closePart(event.block_index, this.#formatLink(event.item));
         break;
       case "task.output_item.done":
-        this.#closed(event);
+        this.#closeItem(event);
         break;
       case "task.output_item.retracted":
-        this.#retracted(event.item_id);
+        this.#retractItem(event.item_id);
         break;
       case "task.usage.updated":
         this.#usage = event.tree_usage ?? event.usage;
         break;
       case "task.round.done":
-        this.#finish = event.finish_reason;
+        this.#finishReason = event.finish_reason;
         break;
       case "task.completed":
-        this.#end(cuts[this.#finish] === undefined ? "completed" : "incomplete");
+        this.#end(incompleteDetails[this.#finishReason] === undefined ? "completed" : "incomplete");
         break;
       case "task.failed":
-        this.#failed({ code: event.error.code, message: event.error.message });
+        this.#fail({ code: event.error.code, message: event.error.message });
         break;
       case "task.canceled":
-        this.#failed({
+        this.#fail({
           code: "task_canceled",
-          message: event.reason ?? `the task was cancelled by ${event.by}`,
+          message: event.reason ?? `the task was canceled by ${event.by}`,
         });
         break;
       case "task.expired":
-        this.#failed({ code: "task_expired", message: event.reason });
+        this.#fail({ code: "task_expired", message: event.reason });
         break;
       default:
     }
   }
 
-  /** Nothing more is known: a reply ends where a person is needed, and its task waits. */
-  pause(out: ResponseEvent[]): void {
+  /** Called when all events so far have been pushed. Fails the reply if the task is waiting for an approval. */
+  onCaughtUp(out: ResponseEvent[]): void {
     this.#out = out;
-    if (!this.ended && this.#needsPerson.isSo) this.#failed(this.#approvalRequired());
+    if (!this.hasEnded && this.#approvals.isWaiting) this.#fail(this.#createApprovalFailure());
   }
 
-  /** An event that says nothing: to Codex a comment is no sign of life. */
+  /** Emits `response.in_progress` again, because Codex does not treat SSE comments as keep-alives. */
   keepAlive(out: ResponseEvent[]): void {
     this.#out = out;
-    if (!this.ended) this.#put({ type: "response.in_progress", response: this.#response });
+    if (!this.hasEnded) this.#emit({ type: "response.in_progress", response: this.#response });
   }
 
-  #opened({ item: { id, type } }: EventOf<"task.output_item.added">): void {
+  #openItem({ item: { id, type } }: TaskEventOfType<"task.output_item.added">): void {
     const status = "in_progress";
-    if (this.#options.retracted.has(id)) return;
+    if (this.#options.retractedIds.has(id)) return;
     if (type === "message") {
-      const item = { type, id, status, role: "assistant", content: [] } as const;
       this.#messages.set(
         id,
-        new SaidItem(this.#next, { ...item, content: [] }, messageText, this.#put),
+        new AgentItemStream(
+          this.#nextIndex,
+          { type, id, status, role: "assistant", content: [] },
+          messagePartEncoder,
+          this.#emit,
+        ),
       );
     } else if (type === "reasoning") {
-      const form = this.#options.reasoning === "text" ? rawReasoning : summary;
-      this.#thoughts.set(
+      const encoder =
+        this.#options.reasoning === "raw" ? reasoningTextPartEncoder : summaryPartEncoder;
+      this.#reasoningItems.set(
         id,
-        new SaidItem(this.#next, { type, id, status, summary: [] }, form, this.#put),
+        new AgentItemStream(
+          this.#nextIndex,
+          { type, id, status, summary: [] },
+          encoder,
+          this.#emit,
+        ),
       );
     } else return;
-    this.#next += 1;
+    this.#nextIndex += 1;
   }
 
-  /** A model that makes a picture has no text for it. */
-  #linkTo(block: Exclude<Block, { type: "text" } | { type: "data" }>): string {
-    const link = (name: string, url: string): string =>
+  /** Formats an image, audio or file as a Markdown link, because the reply can contain only text. */
+  #formatLink(block: Exclude<Block, { type: "text" } | { type: "data" }>): string {
+    const formatMarkdownLink = (name: string, url: string): string =>
       `[${name}](${url.startsWith("/") ? this.#options.origin : ""}${url})`;
     switch (block.type) {
       case "image":
-        return `!${link("image", block.image_url.url)}`;
+        return `!${formatMarkdownLink("image", block.image_url.url)}`;
       case "audio":
-        return link("audio", block.audio_url.url);
+        return formatMarkdownLink("audio", block.audio_url.url);
       default:
-        return link(block.filename ?? "file", block.file_url.url);
+        return formatMarkdownLink(block.filename ?? "file", block.file_url.url);
     }
   }
 
-  #closed({ item: { id, status } }: EventOf<"task.output_item.done">): void {
-    const said = this.#messages.get(id) ?? this.#thoughts.get(id);
-    if (said === undefined) return;
-    const item = said.close(status === "incomplete" ? "incomplete" : "completed");
-    this.#output.push({ index: said.index, item });
-    this.#response = this.#responseNow("in_progress");
+  #closeItem({ item: { id, status } }: TaskEventOfType<"task.output_item.done">): void {
+    const itemStream = this.#messages.get(id) ?? this.#reasoningItems.get(id);
+    if (itemStream === undefined) return;
+    const item = itemStream.close(status === "incomplete" ? "incomplete" : "completed");
+    this.#output.push({ index: itemStream.index, item });
+    this.#response = this.#buildResponse("in_progress");
   }
 
-  /** What was sent cannot be called back: it is closed as what it is, and the whole does not have it. */
-  #retracted(id: string): void {
-    const said = this.#messages.get(id) ?? this.#thoughts.get(id);
-    if (said === undefined) return;
+  /** Events that were sent cannot be undone, so the item is closed as incomplete and left out of the final response. */
+  #retractItem(id: string): void {
+    const itemStream = this.#messages.get(id) ?? this.#reasoningItems.get(id);
+    if (itemStream === undefined) return;
     this.#messages.delete(id);
-    this.#thoughts.delete(id);
-    const at = this.#output.findIndex(({ index }) => index === said.index);
-    if (at < 0) said.close("incomplete");
-    else this.#output.splice(at, 1);
-    this.#response = this.#responseNow("in_progress");
+    this.#reasoningItems.delete(id);
+    const outputIndex = this.#output.findIndex(({ index }) => index === itemStream.index);
+    if (outputIndex < 0) itemStream.close("incomplete");
+    else this.#output.splice(outputIndex, 1);
+    this.#response = this.#buildResponse("in_progress");
   }
 
-  #approvalRequired(): AgentFailure {
+  #createApprovalFailure(): AgentFailure {
     const { origin, taskId } = this.#options;
-    const task = `${origin}/api/tasks/${encodeURIComponent(taskId)}`;
-    const approvals = this.#needsPerson.approvalIds.map((id) => `${origin}/api/approvals/${id}`);
+    const taskUrl = `${origin}/api/tasks/${encodeURIComponent(taskId)}`;
+    const approvalUrls = this.#approvals.approvalIds.map((id) => `${origin}/api/approvals/${id}`);
     return {
       code: "approval_required",
-      message: `the agent needs a person: look at ${task}, decide with POST ${approvals.join(", ")}, then send the same request again`,
+      message: `the agent is waiting for an approval: see ${taskUrl}, decide with POST ${approvalUrls.join(", ")}, then send the same request again`,
       type: "invalid_request_error",
-      task,
-      approvals,
+      task: taskUrl,
+      approvals: approvalUrls,
     };
   }
 
-  #failed(failure: AgentFailure): void {
+  #fail(failure: AgentFailure): void {
     this.failure = failure;
     this.#end("failed");
   }
 
   #end(status: "completed" | "incomplete" | "failed"): void {
-    this.#response = this.#responseNow(status);
-    this.#put({ type: `response.${status}`, response: this.#response });
+    this.#response = this.#buildResponse(status);
+    this.#emit({ type: `response.${status}`, response: this.#response });
   }
 
-  #responseNow(status: ResponseStatus): ResponseObject {
+  #buildResponse(status: ResponseStatus): ResponseObject {
     const { responseId, createdAt, model, echo, taskId } = this.#options;
     return {
       ...echo,
       id: responseId,
       object: "response",
       created_at: createdAt,
+      completed_at: status === "completed" ? Math.floor(Date.now() / 1000) : null,
       status,
-      error: this.#toldFailure(),
-      incomplete_details: (status === "incomplete" && cuts[this.#finish]) || null,
+      error: this.#getReportedFailure(),
+      incomplete_details:
+        (status === "incomplete" && incompleteDetails[this.#finishReason]) || null,
       model,
       output: this.#output.map(({ item }) => item),
-      usage: status === "in_progress" ? null : responseUsage(this.#usage),
+      usage: status === "in_progress" ? null : toResponseUsage(this.#usage),
       metadata: { ...(echo["metadata"] as JsonObject), deltawire_task: taskId },
     };
   }
 
-  /** `invalid_prompt` is the word with which Codex stops at once and shows what it was told. */
-  #toldFailure(): AgentFailure | null {
+  /** `invalid_prompt` is the code that makes Codex stop immediately and show the message. */
+  #getReportedFailure(): AgentFailure | null {
     const { failure } = this;
-    if (failure?.code !== "approval_required" || !this.#options.codex) return failure ?? null;
+    if (failure?.code !== "approval_required" || !this.#options.isCodex) return failure ?? null;
     return { ...failure, code: "invalid_prompt" };
   }
 
-  readonly #put: Put = (event: Unnumbered): void => {
-    this.#out.push({ ...event, sequence_number: this.#number });
-    this.#number += 1;
+  readonly #emit: EmitEvent = (event: UnnumberedEvent): void => {
+    this.#out.push({ ...event, sequence_number: this.#sequenceNumber });
+    this.#sequenceNumber += 1;
   };
 }
 
-/** The last words are not all that there was to say. */
-const cuts: Readonly<Record<string, ResponseObject["incomplete_details"]>> = {
+/** Details of incomplete replies, by finish reason. */
+const incompleteDetails: Readonly<Record<string, ResponseObject["incomplete_details"]>> = {
   length: { reason: "max_output_tokens" },
   content_filter: { reason: "content_filter" },
 };
 
-function responseUsage(usage: Usage): ResponseUsage {
+function toResponseUsage(usage: Usage): ResponseUsage {
   const { input_tokens, output_tokens, total_tokens, cached_tokens, reasoning_tokens } = usage;
   return {
     input_tokens,

@@ -1,79 +1,93 @@
 import {
-  encodeChatOutput,
+  encodeChatEvent,
   encodeResponseEvent,
+  sseDone,
   sseKeepAlive,
-  type ChatOutput,
+  type ChatStreamEvent,
   type ResponseEvent,
 } from "@deltawire/wire";
 import type { TaskEvent } from "@deltawire/tasks";
-import type { AgentChat } from "./agent-chat.ts";
+import type { AgentChatStream } from "./agent-chat-stream.ts";
 import type { AgentReply } from "./agent-reply.ts";
-import type { TaskTranslator } from "../follow/translated-task.ts";
+import type { TaskTranslator } from "../streams/translated-task-writer.ts";
 
-/** How a reply's events become what the client reads. */
-interface ReplyWire {
-  /** Before the first event, so that the client hears that its request was taken. */
-  readonly opening: string;
+/** Encodes a reply's events for the client. */
+interface ReplyEncoding {
+  /** Sent before the first event, as a sign that the request was accepted. */
+  readonly preamble: string;
   encode(events: readonly ResponseEvent[]): string;
-  sign(reply: AgentReply): string;
+  formatKeepAlive(reply: AgentReply): string;
 }
 
-export const responsesWire: ReplyWire = {
-  opening: "",
-  encode: (events) => events.map(encodeResponseEvent).join(""),
-  sign(reply) {
+export const responsesEncoding: ReplyEncoding = {
+  preamble: "",
+  encode: (events) =>
+    events
+      .map((event) => encodeResponseEvent(event) + (terminalTypes.has(event.type) ? sseDone : ""))
+      .join(""),
+  formatKeepAlive(reply) {
     const events: ResponseEvent[] = [];
     reply.keepAlive(events);
     return events.map(encodeResponseEvent).join("");
   },
 };
 
-export function chatWire(chat: AgentChat): ReplyWire {
+const terminalTypes = new Set<string>([
+  "response.completed",
+  "response.incomplete",
+  "response.failed",
+]);
+
+export function createChatEncoding(chatStream: AgentChatStream): ReplyEncoding {
   return {
-    opening: sseKeepAlive,
+    preamble: sseKeepAlive,
     encode(events) {
-      const outputs: ChatOutput[] = [];
-      for (const event of events) chat.push(event, outputs);
-      return outputs.map(encodeChatOutput).join("");
+      const outputs: ChatStreamEvent[] = [];
+      for (const event of events) chatStream.push(event, outputs);
+      return outputs.map(encodeChatEvent).join("");
     },
-    sign: () => sseKeepAlive,
+    formatKeepAlive: () => sseKeepAlive,
   };
 }
 
-/** For a client that wants its reply in one piece. */
-export const noWire: ReplyWire = { opening: "", encode: () => "", sign: () => "" };
+/** Sends nothing, for clients that do not stream. */
+export const noEncoding: ReplyEncoding = {
+  preamble: "",
+  encode: () => "",
+  formatKeepAlive: () => "",
+};
 
-/** An agent's task, told as the reply of a model. */
+/** Translates an agent's task to a model's reply, encoded for the client. */
 export class AgentTranslator implements TaskTranslator {
   readonly #reply: AgentReply;
-  readonly #wire: ReplyWire;
-  #opening: string;
+  readonly #encoding: ReplyEncoding;
+  #preamble: string;
 
-  constructor(reply: AgentReply, wire: ReplyWire) {
+  constructor(reply: AgentReply, encoding: ReplyEncoding) {
     this.#reply = reply;
-    this.#wire = wire;
-    this.#opening = wire.opening;
+    this.#encoding = encoding;
+    this.#preamble = encoding.preamble;
   }
 
-  get isOver(): boolean {
-    return this.#reply.ended;
+  get isDone(): boolean {
+    return this.#reply.hasEnded;
   }
 
   translate(events: readonly TaskEvent[]): string {
-    const said: ResponseEvent[] = [];
-    for (const event of events) this.#reply.push(event, said);
-    const text = this.#opening + this.#wire.encode(said);
-    this.#opening = "";
+    const responseEvents: ResponseEvent[] = [];
+    for (const event of events) this.#reply.push(event, responseEvents);
+    const text = this.#preamble + this.#encoding.encode(responseEvents);
+    this.#preamble = "";
     return text;
   }
 
-  pause(): string {
-    const said: ResponseEvent[] = [];
-    this.#reply.pause(said);
-    return this.#wire.encode(said);
+  onCaughtUp(): string {
+    const responseEvents: ResponseEvent[] = [];
+    this.#reply.onCaughtUp(responseEvents);
+    return this.#encoding.encode(responseEvents);
   }
 
-  sign(): string {
-    return this.#wire.sign(this.#reply);
+  formatKeepAlive(): string {
+    return this.#encoding.formatKeepAlive(this.#reply);
   }
 }

@@ -1,17 +1,17 @@
-import { callOutput, inputPart } from "@deltawire/agent";
+import { toCallOutput, toInputPart } from "@deltawire/agent";
 import type { UiHistoryMessage, UiHistoryPart } from "@deltawire/tasks";
-import type { InputItem } from "@deltawire/wire";
+import type { ResponseInputItem } from "@deltawire/wire";
 
-/** What was said in a chat before, as the model is told of it. */
-export function historyItems(history: readonly UiHistoryMessage[]): InputItem[] {
-  return history.flatMap((message): InputItem[] => {
-    if (message.role === "assistant") return message.parts.flatMap(assistantItem);
-    return [{ type: "message", role: message.role, content: message.parts.map(inputPart) }];
+/** Converts the earlier messages of a chat to input items for the model. */
+export function toModelHistoryItems(history: readonly UiHistoryMessage[]): ResponseInputItem[] {
+  return history.flatMap((message): ResponseInputItem[] => {
+    if (message.role === "assistant") return message.parts.flatMap(toAssistantItems);
+    return [{ type: "message", role: message.role, content: message.parts.map(toInputPart) }];
   });
 }
 
-/** What it showed cannot be said as its own words; only users show pictures to models. */
-function assistantItem(part: UiHistoryPart): InputItem[] {
+/** Files are dropped, because only user messages can contain files for a model. */
+function toAssistantItems(part: UiHistoryPart): ResponseInputItem[] {
   switch (part.type) {
     case "text":
       return [
@@ -27,7 +27,7 @@ function assistantItem(part: UiHistoryPart): InputItem[] {
     }
     case "tool_result": {
       const { call_id, content } = part;
-      return [{ type: "function_call_output", call_id, output: callOutput(content) }];
+      return [{ type: "function_call_output", call_id, output: toCallOutput(content) }];
     }
     default:
       return [];

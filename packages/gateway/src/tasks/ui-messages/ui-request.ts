@@ -1,33 +1,39 @@
 import type { TaskRequest } from "@deltawire/agent";
-import { uiInput, type UiApproval } from "@deltawire/tasks";
-import { list, openObject, optionalFields, parseValue, resourceName } from "@deltawire/tasks/chats";
+import { parseUiInput, type UiApproval } from "@deltawire/tasks";
+import {
+  readonlyArray,
+  looseObject,
+  optionalFields,
+  parseValue,
+  resourceName,
+} from "@deltawire/tasks/chats";
 import * as v from "valibot";
-import { invalid, parseBody } from "../../parse-body.ts";
-import { taskRequest } from "../task-request.ts";
-import { historyItems } from "./ui-history.ts";
+import { invalidRequest, parseBody } from "../../parse-body.ts";
+import { taskRequestSchema } from "../task-request.ts";
+import { toModelHistoryItems } from "./ui-history.ts";
 
-/** What a client of `useChat` wants. */
+/** A request of `useChat`. */
 export type UiRequest =
-  | { is: "start"; request: TaskRequest; chat: string | undefined }
-  /** The user said nothing but answered: what comes of it belongs to the message that asked. */
-  | { is: "go on"; taskId: string; after: number; approvals: readonly UiApproval[] };
+  | { type: "start"; request: TaskRequest; chat: string | undefined }
+  /** Contains only decisions of the user. The output is appended to the assistant message that requested them. */
+  | { type: "continue"; taskId: string; after: number; approvals: readonly UiApproval[] };
 
-const { agent, model, instructions, tool_groups, limits } = taskRequest.entries;
-/** Of a task's own request, for clients that give `useChat` a body. */
+const { agent, model, instructions, tool_groups, limits } = taskRequestSchema.entries;
+/** Fields of a task request that clients can add with the `body` option of `useChat`. */
 const taskFields = { agent, model, instructions, tool_groups, limits };
 
 /**
- * What the `ai` SDK's transport sends. Other fields are allowed, for an application may give `useChat` a body for servers
- * of its own. Messages are read by `uiInput`.
+ * The body that the `ai` SDK's transport sends. Other fields are allowed, because an application may add its own. Messages are
+ * parsed by `parseUiInput`.
  */
-export const uiMessagesBody = v.pipe(
-  openObject({
+export const uiMessagesBodySchema = v.pipe(
+  looseObject({
     ...optionalFields({
-      id: v.pipe(resourceName, v.description("The chat's; its tasks have it as `session_id`.")),
+      id: v.pipe(resourceName, v.description("Id of the chat; the `session_id` of its tasks.")),
       trigger: v.pipe(v.string(), v.maxLength(300)),
       messageId: v.pipe(v.string(), v.maxLength(300)),
     }),
-    messages: list(v.pipe(v.unknown(), v.metadata({ type: "object" })), { min: 1 }),
+    messages: readonlyArray(v.pipe(v.unknown(), v.metadata({ type: "object" })), { min: 1 }),
     ...taskFields,
   }),
   v.metadata({
@@ -37,33 +43,44 @@ export const uiMessagesBody = v.pipe(
 );
 
 /**
- * The body of `POST /api/ui-messages`: what the `ai` SDK's transport sends, and beside it what a task is asked with. Who
- * answers may stand in the address too, which is where a page that resumes has it.
+ * Parses the body of `POST /api/ui-messages`: what the `ai` SDK's transport sends, plus fields of a task request. The
+ * agent or model may also be in the query of the URL. Throws a GatewayError (400) if the body is invalid.
  */
-export function readUiRequest(body: unknown, query: URLSearchParams): UiRequest {
-  const given = parseBody(uiMessagesBody, body);
-  const { approvals, chat_id: chat, continues, history, input, input_paths } = uiInput(given);
+export function parseUiRequest(body: unknown, query: URLSearchParams): UiRequest {
+  const messagesBody = parseBody(uiMessagesBodySchema, body);
+  const {
+    approvals,
+    chat_id: chat,
+    continues,
+    history,
+    input,
+    input_paths,
+  } = parseUiInput(messagesBody);
   if (input.length === 0) {
     if (continues === undefined)
-      throw invalid(
+      throw invalidRequest(
         "messages",
-        "the last message tells no task to go on with; send its metadata as they came",
+        "the last message does not name a task to continue; send its metadata unchanged",
       );
-    return { is: "go on", taskId: continues.task_id, after: continues.after, approvals };
+    return { type: "continue", taskId: continues.task_id, after: continues.after, approvals };
   }
-  const named = given.agent !== undefined || given.model !== undefined;
-  const asked = parseValue(taskRequest, {
-    ...Object.fromEntries(Object.keys(taskFields).map((name) => [name, given[name]])),
-    ...(named ? {} : { agent: query.get("agent"), model: query.get("model") }),
+  const hasResponder = messagesBody.agent !== undefined || messagesBody.model !== undefined;
+  const result = parseValue(taskRequestSchema, {
+    ...Object.fromEntries(Object.keys(taskFields).map((name) => [name, messagesBody[name]])),
+    ...(hasResponder ? {} : { agent: query.get("agent"), model: query.get("model") }),
     input,
     ...(chat === undefined ? {} : { session_id: chat }),
   });
-  if (!asked.ok) throw invalid(pathInBody(asked.path, input_paths), asked.message);
-  return { is: "start", request: { ...asked.value, history: historyItems(history) }, chat };
+  if (!result.ok) throw invalidRequest(toClientPath(result.path, input_paths), result.message);
+  return {
+    type: "start",
+    request: { ...result.value, history: toModelHistoryItems(history) },
+    chat,
+  };
 }
 
 /** Returns the path of a part of the task's input as the client sent it: `messages[0].parts[1].url`. */
-function pathInBody(path: string, inputPaths: readonly string[]): string {
+function toClientPath(path: string, inputPaths: readonly string[]): string {
   const [, index, field = ""] =
     /^input\[(\d+)\](?:\.(?:image|audio|file)_url(?=\.))?(.*)$/.exec(path) ?? [];
   if (index === undefined) return path;

@@ -1,0 +1,32 @@
+import type { BusConfig, StoreConfig } from "./config.ts";
+import { decodeSection } from "./decode-section.ts";
+import type { DecodeContext } from "./decode-value.ts";
+import { hasValidEscapes, resolveSecretUrl } from "./secret-url.ts";
+
+/** Decodes `[bus]`: the Redis server over which processes notify each other. */
+export function decodeBus(table: unknown, store: StoreConfig, context: DecodeContext): BusConfig {
+  const { problems } = context;
+  const { url: secret, prefix } = decodeSection("bus", table, ["bus"], context);
+  const url = resolveSecretUrl(secret, ["bus", "url"], redisUrl, problems);
+  if (!/^[\w.:-]{1,100}$/.test(prefix))
+    problems.error(["bus", "prefix"], "must consist of letters, digits and the characters _ . : -");
+  const isUsed = store.enabled && store.url !== undefined;
+  if (url !== undefined && !isUsed)
+    problems.warn(
+      ["bus", "url"],
+      "is not used: only processes that share a PostgreSQL database need a bus; set store.url, or remove it",
+    );
+  return { url: isUsed ? url : undefined, prefix };
+}
+
+const redisUrl = {
+  isValid: isRedisUrl,
+  expected: 'a Redis server, such as "redis://user:password@host:6379", or rediss:// for TLS',
+};
+
+/** False if characters of the password would be read as the host or path. */
+function isRedisUrl(text: string): boolean {
+  if (!URL.canParse(text) || !/^rediss?:\/\/./.test(text)) return false;
+  const url = new URL(text);
+  return url.hostname !== "" && /^\/?\d*$/.test(url.pathname) && hasValidEscapes(url);
+}

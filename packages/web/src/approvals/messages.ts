@@ -1,0 +1,201 @@
+import { defineMessages } from "../messages/define-messages.ts";
+
+/** Names of limits by the gateway's names. Unknown limits are shown with the gateway's name. */
+const limitLabels = {
+  en: new Map([
+    ["rounds", "rounds"],
+    ["tokens", "tokens"],
+    ["cost", "cost"],
+    ["seconds", "time"],
+    ["depth", "nested sub-agents"],
+  ]),
+  zh: new Map([
+    ["rounds", "轮数"],
+    ["tokens", "词元数"],
+    ["cost", "费用"],
+    ["seconds", "时间"],
+    ["depth", "子智能体层数"],
+  ]),
+};
+
+/** Names of JSON types. Unknown types are shown with the name in the schema. */
+const typeLabels = {
+  en: new Map([
+    ["string", "text"],
+    ["number", "a number"],
+    ["integer", "a whole number"],
+    ["boolean", "true or false"],
+    ["array", "a list"],
+    ["object", "an object"],
+  ]),
+  zh: new Map([
+    ["string", "文本"],
+    ["number", "数字"],
+    ["integer", "整数"],
+    ["boolean", " true 或 false "],
+    ["array", "列表"],
+    ["object", "对象"],
+  ]),
+};
+
+export const approvalMessages = defineMessages({
+  en: {
+    group: "Approvals",
+    trayLabel: (count: number) =>
+      count === 0 ? "Approvals: none waiting" : `Approvals: ${count} waiting for you`,
+    trayTitle: "Waiting for you",
+    trayEmptyTitle: "Nothing is waiting for you",
+    trayEmpty: "When an agent in any chat needs your decision, the request appears here.",
+    openTray: "Show approvals",
+    approveFirst: "Approve the oldest",
+    denyFirst: "Deny the oldest",
+    questionCall: (tool: string) => `Allow ${tool}?`,
+    questionResult: (tool: string) => `Show the result of ${tool} to the model?`,
+    questionLimit: (name: string) =>
+      `Limit reached: ${limitLabels.en.get(name) ?? name}. Continue?`,
+    questionReconcile: (tool: string) =>
+      `The gateway stopped while ${tool} was running. Was it carried out?`,
+    questionOther: "Your decision is needed",
+    used: (used: string, limit: string) => `Used ${used} of ${limit}.`,
+    requestedBy: (agent: string, chatTitle: string | undefined) => {
+      if (chatTitle === undefined) return `requested by ${agent}`;
+      return `requested by ${agent} in ${chatTitle === "" ? "an untitled chat" : `“${chatTitle}”`}`;
+    },
+    subAgent: "a sub-agent",
+    showInChat: "Show in chat",
+    arguments: "Arguments",
+    heldResult: "Result",
+    noArguments: "none",
+    executedArguments: "The arguments the tool received, with variables filled in.",
+    variablesFilledIn: "Variables are filled in, as the tool would receive them.",
+    lengthOfArguments: (length: number) =>
+      `${length.toLocaleString("en")} characters; only the start and the end are shown.`,
+    omitted: (length: number) => `${length.toLocaleString("en")} characters not shown`,
+    showAll: "Show all",
+    argumentsFailed: (status: number) =>
+      `Could not load the complete arguments (status ${status}).`,
+    approve: "Approve",
+    approveEdited: "Approve with these arguments",
+    continueTask: "Continue",
+    release: "Show to model",
+    executed: "Yes, it was carried out",
+    notExecuted: "No, it was not",
+    session: "Allow for this chat",
+    sessionSame: "Allow these arguments for this chat",
+    sessionAny: "Allow any arguments for this chat",
+    edit: "Edit",
+    editArguments: "Edit arguments",
+    deny: "Deny",
+    denyWithReason: "Deny…",
+    withhold: "Don't show…",
+    stopHere: "Stop here",
+    abort: "Stop",
+    redact: "Replace…",
+    redactSubmit: "Send this instead",
+    replacement: "Text to send to the model instead",
+    reason: "Reason",
+    reasonHint: "Sent to the model. Optional.",
+    reasonKeys: "Enter to send, Shift+Enter for a new line.",
+    outcome: "Result to send to the model",
+    cancel: "Cancel",
+    close: "Close",
+    argumentsHint: "The tool expects these arguments, as JSON:",
+    referencesHint: "{{var:NAME}} is replaced with the content of the variable.",
+    required: "required",
+    notJson: (reason: string) => `Not valid JSON: ${reason}`,
+    notObject: "The arguments must be an object: { … }",
+    wrongType: (path: string, types: readonly string[]) =>
+      `“${path}” must be ${types.map((type) => typeLabels.en.get(type) ?? type).join(" or ")}`,
+    wrongChoice: (path: string, choices: readonly string[]) =>
+      `“${path}” must be ${choices.length === 1 ? "" : "one of "}${choices.join(", ")}`,
+    missing: (path: string) => `“${path}” is missing`,
+    unknown: (path: string) => `Unknown parameter “${path}”`,
+    decisionFailed: (reason: string) => `Could not submit the decision: ${reason}`,
+    gatewayUnreachable:
+      "Could not submit the decision: the gateway cannot be reached. Try again when it is back.",
+    heldAfterFailure: "The tool failed. You see failures before the model does.",
+    heldAfterTimeout: "The tool timed out. You see failures before the model does.",
+    expires: (time: string) => `Expires ${time}.`,
+    newApproval: (question: string) => `Your decision is needed: ${question}`,
+    newCount: (count: number) => `${count} waiting for you.`,
+  },
+  zh: {
+    group: "审批",
+    trayLabel: (count: number) =>
+      count === 0 ? "审批：没有待处理项" : `审批：${count} 项等待你处理`,
+    trayTitle: "等待你处理",
+    trayEmptyTitle: "没有待处理项",
+    trayEmpty: "任何对话中的智能体需要你决定时，请求都会显示在这里。",
+    openTray: "显示审批",
+    approveFirst: "批准最早的一项",
+    denyFirst: "拒绝最早的一项",
+    questionCall: (tool: string) => `允许运行 ${tool} 吗？`,
+    questionResult: (tool: string) => `把 ${tool} 的结果交给模型吗？`,
+    questionLimit: (name: string) =>
+      `已达到${limitLabels.zh.get(name) ?? ` ${name} `}上限。继续吗？`,
+    questionReconcile: (tool: string) => `网关在 ${tool} 运行时停止了。该操作是否已执行？`,
+    questionOther: "需要你的决定",
+    used: (used: string, limit: string) => `已用 ${used}，上限 ${limit}。`,
+    requestedBy: (agent: string, chatTitle: string | undefined) => {
+      if (chatTitle === undefined) return `由 ${agent} 发起`;
+      return `由 ${agent} 在${chatTitle === "" ? "无标题对话" : `“${chatTitle}”`}中发起`;
+    },
+    subAgent: "子智能体",
+    showInChat: "在对话中查看",
+    arguments: "参数",
+    heldResult: "结果",
+    noArguments: "无",
+    executedArguments: "工具收到的参数，变量已填入。",
+    variablesFilledIn: "变量已填入，工具将收到这些内容。",
+    lengthOfArguments: (length: number) =>
+      `共 ${length.toLocaleString("en")} 个字符，只显示开头和结尾。`,
+    omitted: (length: number) => `此处省略 ${length.toLocaleString("en")} 个字符`,
+    showAll: "显示全部",
+    argumentsFailed: (status: number) => `无法加载完整参数（状态码 ${status}）。`,
+    approve: "批准",
+    approveEdited: "按修改后的参数批准",
+    continueTask: "继续",
+    release: "交给模型",
+    executed: "是，已执行",
+    notExecuted: "否，未执行",
+    session: "在本对话中允许",
+    sessionSame: "在本对话中允许这些参数",
+    sessionAny: "在本对话中允许任何参数",
+    edit: "编辑",
+    editArguments: "编辑参数",
+    deny: "拒绝",
+    denyWithReason: "拒绝…",
+    withhold: "不交给模型…",
+    stopHere: "到此为止",
+    abort: "停止",
+    redact: "改写…",
+    redactSubmit: "发送改写后的内容",
+    replacement: "改为发给模型的内容",
+    reason: "理由",
+    reasonHint: "会发给模型，选填。",
+    reasonKeys: "Enter 提交，Shift+Enter 换行。",
+    outcome: "发给模型的执行结果",
+    cancel: "取消",
+    close: "关闭",
+    argumentsHint: "工具需要以下参数（JSON）：",
+    referencesHint: "{{var:NAME}} 会替换为变量的内容。",
+    required: "必填",
+    notJson: (reason: string) => `不是有效的 JSON：${reason}`,
+    notObject: "参数必须是对象：{ … }",
+    wrongType: (path: string, types: readonly string[]) =>
+      `“${path}”必须是${types.map((type) => typeLabels.zh.get(type) ?? ` ${type} `).join("或")}`,
+    wrongChoice: (path: string, choices: readonly string[]) =>
+      `“${path}”只能是 ${choices.join("、")}${choices.length === 1 ? "" : " 之一"}`,
+    missing: (path: string) => `缺少“${path}”`,
+    unknown: (path: string) => `未知参数“${path}”`,
+    decisionFailed: (reason: string) => `无法提交决定：${reason}`,
+    gatewayUnreachable: "无法提交决定：无法连接到网关，恢复后请重试。",
+    heldAfterFailure: "工具运行失败。失败的结果会先给你看，再交给模型。",
+    heldAfterTimeout: "工具运行超时。失败的结果会先给你看，再交给模型。",
+    expires: (time: string) => `有效至 ${time}。`,
+    newApproval: (question: string) => `需要你的决定：${question}`,
+    newCount: (count: number) => `共 ${count} 项等待你处理。`,
+  },
+});
+
+export type ApprovalMessages = (typeof approvalMessages)["en"];

@@ -1,0 +1,81 @@
+import { expect, test } from "vitest";
+import { createGatewayStatusStore } from "../../src/upstreams/gateway-status.ts";
+import { waitForCell } from "../node-environment.ts";
+
+/** A status store of a fake gateway whose Codex replies are released by the test. */
+function createTestStatusStore() {
+  const requestedPaths: string[] = [];
+  const waiting = new Map<string, () => void>();
+  const store = createGatewayStatusStore({
+    async request(path) {
+      requestedPaths.push(path);
+      if (path === "/deltawire/upstreams") return Response.json({ upstreams: [] });
+      if (path.startsWith("/deltawire/lessons")) return Response.json({ lessons: [] });
+      await new Promise<void>((resolve) => waiting.set(path, resolve));
+      const model = new URL(path, "http://gateway").searchParams.get("model") ?? "first";
+      return Response.json({ model });
+    },
+  });
+  const release = (path: string) => waiting.get(path)?.();
+  const model = () => {
+    const state = store.state.get();
+    return state.status === "ready" ? state.report.codex.model : undefined;
+  };
+  return { store, requestedPaths, release, model };
+}
+
+async function openReadyStore() {
+  const opened = createTestStatusStore();
+  const done = opened.store.reload();
+  opened.release("/deltawire/codex");
+  await done;
+  opened.requestedPaths.length = 0;
+  return opened;
+}
+
+test("the Codex configuration is loaded once, and again only for another model or on request", async () => {
+  const { store, requestedPaths, release, model } = await openReadyStore();
+  expect(model()).toBe("first");
+  await store.refresh();
+  await store.deleteLessons("lab");
+  expect(requestedPaths.filter((path) => path.startsWith("/deltawire/codex"))).toEqual([]);
+  const chosen = store.chooseModel("lab/a b");
+  release("/deltawire/codex?model=lab%2Fa%20b");
+  await chosen;
+  expect(model()).toBe("lab/a b");
+  void store.reload();
+  expect(requestedPaths.at(-1)).toBe("/deltawire/codex?model=lab%2Fa%20b");
+});
+
+test("the last chosen model wins, in whatever order the replies arrive", async () => {
+  const { store, release, model } = await openReadyStore();
+  const both = [store.chooseModel("one"), store.chooseModel("two")];
+  release("/deltawire/codex?model=two");
+  release("/deltawire/codex?model=one");
+  await Promise.all(both);
+  expect(model()).toBe("two");
+});
+
+test("a running refresh does not revert the chosen model", async () => {
+  const { store, release, model } = await openReadyStore();
+  const refreshing = store.refresh();
+  const chosen = store.chooseModel("two");
+  release("/deltawire/codex?model=two");
+  await Promise.all([refreshing, chosen]);
+  expect(model()).toBe("two");
+});
+
+test("a failed request is reported and can be retried", async () => {
+  let isDown = true;
+  const store = createGatewayStatusStore({
+    async request() {
+      if (isDown) return Response.json({ error: { message: "not now" } }, { status: 503 });
+      return Response.json({ upstreams: [], lessons: [], model: "first" });
+    },
+  });
+  await store.refresh();
+  expect(store.state.get()).toEqual({ status: "failed", message: "not now" });
+  isDown = false;
+  await store.refresh();
+  await waitForCell(store.state, ({ status }) => status === "ready");
+});

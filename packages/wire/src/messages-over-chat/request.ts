@@ -1,0 +1,71 @@
+import { WireError } from "../error.ts";
+import { FieldReport, type FieldOutcome } from "../field-report.ts";
+import { readMessagesRequest } from "../messages-client/conversation.ts";
+import { Repairs } from "../repairs.ts";
+import { translateResponsesRequest } from "../responses-over-chat/request.ts";
+import type { LookupReasoning } from "../responses-over-chat/reasoning-replay.ts";
+import type { UnsealReasoning } from "../mapping/reasoning.ts";
+import type { ChatRequest } from "../shapes/chat-request.ts";
+import type { MessagesRequest } from "../shapes/messages-request.ts";
+import type { ToolTranslation } from "../tools/tool-translation.ts";
+import { collectCallIds } from "../messages-client/collect-call-ids.ts";
+import { genericProfile, type UpstreamProfile } from "../upstream-profile.ts";
+
+export interface TranslateMessagesToChatOptions {
+  profile?: UpstreamProfile;
+  /** The upstream's name for the model. Default: the requested name. */
+  upstreamModel?: string;
+  /** Whether to request a stream. Default: as the client requested. */
+  stream?: boolean;
+  /** Opens the signatures of thinking that `seal` of the reply wrote. Other thinking is dropped. */
+  unseal?: UnsealReasoning;
+  /** Returns the cached reasoning of the reply that made a call, if the client dropped it. */
+  lookupReasoning?: LookupReasoning;
+}
+
+export interface TranslatedMessagesToChat {
+  body: ChatRequest;
+  /** For the reply: maps each call to the declared tool. */
+  tools: ToolTranslation;
+  /** For the reply: ids that new calls must not use (decision 20). */
+  usedCallIds: ReadonlySet<string>;
+  /** For the reply: the stop sequences of the request. */
+  stopSequences: readonly string[];
+  /** For the reply: the quirks of the upstream. */
+  profile: UpstreamProfile;
+  repairs: Repairs;
+  /** What happened to each field of the request. */
+  fields: FieldOutcome[];
+}
+
+/** Translates a request from `decodeMessagesRequest` into a Chat request. Throws `WireError` if that is impossible. */
+export function translateMessagesToChat(
+  request: MessagesRequest,
+  options: TranslateMessagesToChatOptions = {},
+): TranslatedMessagesToChat {
+  const { profile = genericProfile, unseal } = options;
+  const repairs = new Repairs();
+  const report = new FieldReport();
+  const knowsNoEffort = profile.efforts !== "any" && profile.efforts.includes("none");
+  const conversation = readMessagesRequest(request, {
+    target: "chat",
+    repairs,
+    report,
+    unseal,
+    knowsNoEffort,
+  });
+  if (conversation.input?.length === 0 && conversation.instructions === undefined)
+    throw new WireError("invalid_request", "messages: no message has content", {
+      param: "messages",
+    });
+  const translated = translateResponsesRequest(conversation, { ...options, profile });
+  return {
+    body: translated.body,
+    tools: translated.tools,
+    usedCallIds: new Set([...translated.usedCallIds, ...collectCallIds(request)]),
+    stopSequences: request.stop_sequences ?? [],
+    profile,
+    repairs: repairs.merge(translated.repairs),
+    fields: report.outcomes,
+  };
+}
