@@ -343,7 +343,7 @@ const endings: Case[] = [
   [
     "finish_reason model_context_window_exceeded",
     [...hello, finishChunk("model_context_window_exceeded")],
-    { status: "failed" },
+    { status: "incomplete", chat_finish: "length" },
   ],
   [
     "an error in the stream",

@@ -245,6 +245,7 @@ describe("the stop reason", () => {
     ["end_turn", end({ content: "Hi" }, "stop")],
     ["end_turn", end({ content: "Hi" }, "banana")],
     ["max_tokens", end({ content: "Hi" }, "length")],
+    ["max_tokens", end({ content: "Hi" }, "model_context_window_exceeded")],
     ["refusal", end({ content: "Hi" }, "content_filter")],
     ["refusal", end({ refusal: "No." }, "stop")],
     ["stop_sequence", end({ content: "Hi" }, "stop", { stop_reason: "END" })],

@@ -708,14 +708,15 @@ test("the cause is found inside a wrapping error", () => {
   });
 });
 
-test("an exceeded context window becomes the failure that Codex recognizes", () => {
-  const { events } = translate([
+test("a reply that fills the context window is incomplete, not failed", () => {
+  const { events, machine } = translate([
     chunk({ content: "Hi" }),
     chunk({}, "model_context_window_exceeded"),
   ]);
   expect(events.at(-1)).toMatchObject({
-    response: { status: "failed", error: { code: "context_length_exceeded" } },
+    response: { status: "incomplete", incomplete_details: { reason: "max_output_tokens" } },
   });
+  expect(machine.failure).toBeUndefined();
 });
 
 test("every repair contains the provider's data and the choice, and is counted", () => {

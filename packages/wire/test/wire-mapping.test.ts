@@ -777,7 +777,7 @@ describe("the translation of a Chat reply for a Responses client", () => {
     ["error", "failed", "upstream_error"],
     ["network_error", "failed", "upstream_error"],
     ["abort", "failed", "upstream_error"],
-    ["model_context_window_exceeded", "failed", "context_length_exceeded"],
+    ["model_context_window_exceeded", "incomplete", "max_output_tokens"],
   ])(
     "ends the response for the finish_reason %s with the status %s and the code %j",
     (reason, status, code) => {

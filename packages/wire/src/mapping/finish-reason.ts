@@ -6,30 +6,24 @@ export type Finish =
   | { kind: "length" }
   | { kind: "failed"; code: string; message: string; provider?: unknown };
 
-interface FinishReasonMeaning {
-  kind: Finish["kind"];
-  /** For `failed`: the error code that the client receives. */
-  code?: string;
-}
-
 /** Finish reasons of all known providers. Any other counts as `stop` and is recorded as a repair. */
-const finishReasons: Record<string, FinishReasonMeaning> = {
-  stop: { kind: "stop" },
-  end_turn: { kind: "stop" },
-  eos: { kind: "stop" },
-  eos_token: { kind: "stop" },
-  tool_calls: { kind: "tool_calls" },
-  tool_call: { kind: "tool_calls" },
-  tool_use: { kind: "tool_calls" },
-  function_call: { kind: "tool_calls" },
-  length: { kind: "length" },
-  max_tokens: { kind: "length" }, // Anthropic's value, which some proxies forward
-  content_filter: { kind: "content_filter" },
-  sensitive: { kind: "content_filter" }, // z.ai
-  error: { kind: "failed", code: "upstream_error" },
-  network_error: { kind: "failed", code: "upstream_error" }, // z.ai
-  abort: { kind: "failed", code: "upstream_error" }, // vLLM, SGLang
-  model_context_window_exceeded: { kind: "failed", code: "context_length_exceeded" }, // z.ai
+const finishReasons: Record<string, Finish["kind"]> = {
+  stop: "stop",
+  end_turn: "stop",
+  eos: "stop",
+  eos_token: "stop",
+  tool_calls: "tool_calls",
+  tool_call: "tool_calls",
+  tool_use: "tool_calls",
+  function_call: "tool_calls",
+  length: "length",
+  max_tokens: "length", // Anthropic's value, which some proxies forward
+  model_context_window_exceeded: "length", // Anthropic, z.ai (decision 0005)
+  content_filter: "content_filter",
+  sensitive: "content_filter", // z.ai
+  error: "failed",
+  network_error: "failed", // z.ai
+  abort: "failed", // vLLM, SGLang
 };
 
 /** If a reply has several finish reasons, the one with the highest priority counts. */
@@ -43,11 +37,10 @@ const finishPriority: Record<Finish["kind"], number> = {
 
 /** Returns undefined for an unknown finish reason. */
 export function parseFinishReason(reason: string): Finish | undefined {
-  const meaning = Object.hasOwn(finishReasons, reason) ? finishReasons[reason] : undefined;
-  if (meaning === undefined) return undefined;
-  if (meaning.kind !== "failed") return { kind: meaning.kind };
+  const kind = Object.hasOwn(finishReasons, reason) ? finishReasons[reason] : undefined;
+  if (kind !== "failed") return kind && { kind };
   const message = `the upstream ended the reply with finish_reason "${reason}"`;
-  return { kind: "failed", code: meaning.code ?? "upstream_error", message };
+  return { kind, code: "upstream_error", message };
 }
 
 /** Returns the finish with the higher priority; `a` if both have the same. */
