@@ -8,6 +8,11 @@ export function isObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
+/** Returns an object unchanged, and undefined for anything else. */
+export function asObject(value: unknown): JsonObject | undefined {
+  return isObject(value) ? value : undefined;
+}
+
 /** Returns a string unchanged, and "" for anything else. */
 export function asString(value: unknown): string {
   return typeof value === "string" ? value : "";

@@ -4,7 +4,7 @@ import {
   orderMessages,
 } from "../chat-upstream/order-messages.ts";
 import { FieldReport, type FieldOutcome } from "../field-report.ts";
-import { isObject, nonEmptyString, type JsonObject } from "../json.ts";
+import { asObject, isObject, nonEmptyString, type JsonObject } from "../json.ts";
 import {
   convertLegacyFunctionCall,
   convertLegacyFunctions,
@@ -92,6 +92,7 @@ export function translateChatToMessages(
       topP: request.top_p ?? undefined,
       userId: userId === undefined ? undefined : options.hash?.(userId),
       serviceTier: nonEmptyString(request.service_tier),
+      cacheOptions: asObject(request["prompt_cache_options"]),
       stream: options.stream ?? request.stream ?? false,
     },
     { flags: options, repairs, report },

@@ -18,8 +18,43 @@ export function hasBreakpoint(part: JsonObject): boolean {
   return isObject(part[field]);
 }
 
+/** Marks a part as the end of a prefix to cache. */
+export function setBreakpoint(part: JsonObject): void {
+  part[field] = { mode: "explicit" };
+}
+
+/** Returns Anthropic's mark for a part with a breakpoint or a mark; undefined for other parts. */
+export function toCacheMark(part: JsonObject): JsonObject | undefined {
+  const mark = part["cache_control"];
+  if (!isObject(mark)) return hasBreakpoint(part) ? { type: "ephemeral" } : undefined;
+  return { type: "ephemeral", ...(typeof mark["ttl"] === "string" ? { ttl: mark["ttl"] } : {}) };
+}
+
+/** Removes all breakpoints but the last four, which are those that OpenAI writes. */
+export function keepLastBreakpoints(parts: readonly JsonObject[], repairs: Repairs): void {
+  const marked = parts.filter(hasBreakpoint);
+  for (const part of marked.slice(0, Math.max(0, marked.length - maxCacheControls))) {
+    delete part[field];
+    repairs.add("parameter_dropped", field);
+  }
+}
+
+/** True if a Chat upstream takes breakpoints, in one of their two forms. */
+export function acceptsBreakpoints(profile: UpstreamProfile): boolean {
+  if (profile.cacheControl) return !profile.droppedParameters.includes(field);
+  return isListedParameter(profile, field);
+}
+
+/** True if the profile names a parameter as one that the upstream knows. */
+export function isListedParameter(
+  { parameters, droppedParameters }: UpstreamProfile,
+  name: string,
+): boolean {
+  return parameters !== "all" && parameters.includes(name) && !droppedParameters.includes(name);
+}
+
 /** Anthropic rejects requests with more than four. DashScope only uses the last four. */
-const maxCacheControls = 4;
+export const maxCacheControls = 4;
 
 /**
  * Replaces breakpoints by Anthropic's `cache_control` if the profile supports it. As OpenAI writes only the latest breakpoints,

@@ -1,6 +1,7 @@
 import { WireError } from "../error.ts";
 import type { FieldReport } from "../field-report.ts";
 import { asString, isObject, nonEmptyString, type JsonObject } from "../json.ts";
+import { hasBreakpoint, keepLastBreakpoints, setBreakpoint } from "../mapping/cache-breakpoints.ts";
 import { hashReasoningText, type UnsealReasoning } from "../mapping/reasoning.ts";
 import type { Repairs } from "../repairs.ts";
 import type {
@@ -28,6 +29,12 @@ export interface ReadMessagesOptions {
   unseal?: UnsealReasoning | undefined;
   /** True if the upstream knows the effort `none`. Otherwise disabled thinking sends no effort. */
   knowsNoEffort: boolean;
+  /** True if the upstream takes cache breakpoints of parts. Otherwise cache marks are dropped. */
+  acceptsBreakpoints: boolean;
+  /** True if the upstream takes a parameter of Responses that not every server knows. */
+  accepts: (name: "safety_identifier" | "user" | "prompt_cache_key" | "top_k") => boolean;
+  /** Identifies the client's session, for the cache key. Default: `metadata.user_id`. */
+  sessionId?: string | undefined;
   /** Returns a value for an account or session that cannot be traced back. Without it neither is sent. */
   hash?: ((text: string) => string) | undefined;
 }
@@ -42,18 +49,23 @@ export function readMessagesRequest(
 ): ResponsesRequest {
   const { report } = options;
   assertTranslatable(request);
-  const instructions = readSystem(request.system, options);
   const history = new HistoryReader(options);
+  const system = readSystem(request.system, options);
+  const instructions = system.map(({ text }) => text).join("\n\n");
+  // A Chat upstream takes marks in its system message, a Responses upstream none in its instructions.
+  const hasMarks = options.target === "chat" && system.some(hasBreakpoint);
+  if (hasMarks) history.items.push({ type: "message", role: "system", content: system });
   for (const { message, path } of mergeUserTurns(request.messages)) history.read(message, path);
   history.end();
+  keepLastBreakpoints(history.items.flatMap(getParts), options.repairs);
   report.translate("messages", "input");
   const tools = readTools(request, options);
   const conversation: ResponsesRequest = {
-    ...(instructions === "" ? {} : { instructions }),
+    ...(instructions === "" || hasMarks ? {} : { instructions }),
     input: history.items,
     ...(tools.length === 0 ? {} : { tools }),
     ...readToolChoice(request, tools, options),
-    ...readParameters(request, history.effort, options),
+    ...readParameters(request, { effort: history.effort, instructions }, options),
   };
   for (const name of Object.keys(request))
     if (request[name] !== undefined && request[name] !== null && !report.has(name))
@@ -61,10 +73,12 @@ export function readMessagesRequest(
   return conversation;
 }
 
+const cachesAutomatically = "the upstream caches automatically";
+
 /** Why a known field is dropped. */
 const droppedFields: Readonly<Record<string, string>> = {
   top_k: "not part of the other wires",
-  cache_control: "the other wires cache automatically",
+  cache_control: cachesAutomatically,
   context_management: "tunes Anthropic's server",
   compaction: "tunes Anthropic's server",
   container: "tunes Anthropic's server",
@@ -87,15 +101,28 @@ function assertTranslatable({ mcp_servers: servers }: MessagesRequest): void {
   );
 }
 
-function readSystem(system: MessagesRequest["system"], { report }: ReadMessagesOptions): string {
-  if (system === undefined || system === null) return "";
+/** Returns one part per block, except for blank ones and Claude Code's attribution. */
+function readSystem(
+  system: MessagesRequest["system"],
+  { report, target, acceptsBreakpoints }: ReadMessagesOptions,
+): ResponseInputContent[] {
+  if (system === undefined || system === null) return [];
   report.translate("system", "instructions");
-  const texts = typeof system === "string" ? [system] : system.map(({ text }) => text ?? "");
-  if (texts.some((text) => text.startsWith(attributionPrefix)))
-    report.drop("system[].text", "the attribution block is for Anthropic");
-  return texts
-    .filter((text) => text.trim() !== "" && !text.startsWith(attributionPrefix))
-    .join("\n\n");
+  const path = "system[].cache_control";
+  return toBlocks(system).flatMap(({ text = "", cache_control: mark }) => {
+    if (text.startsWith(attributionPrefix)) {
+      report.drop("system[].text", "the attribution block is for Anthropic");
+      return [];
+    }
+    const parts = toTextParts(text);
+    const part = parts[0];
+    if (!mark || part === undefined) return parts;
+    if (target === "chat" && acceptsBreakpoints) {
+      setBreakpoint(part);
+      report.translate(path, "prompt_cache_breakpoint");
+    } else report.drop(path, target === "chat" ? cachesAutomatically : "covered by the cache key");
+    return parts;
+  });
 }
 
 /** Joins consecutive user messages, which Anthropic treats as one turn. */
@@ -138,12 +165,6 @@ class HistoryReader {
       typeof message.content === "string"
         ? [{ type: "text", text: message.content }]
         : message.content;
-    for (const block of blocks)
-      if (block.cache_control)
-        this.#options.report.drop(
-          "messages[].content[].cache_control",
-          "the other wires cache automatically",
-        );
     if (message.role === "system") this.#readSystem(message, blocks);
     else if (message.role === "assistant") this.#readAssistant(blocks);
     else this.#readUser(blocks, path);
@@ -161,16 +182,20 @@ class HistoryReader {
   #readSystem(message: MessageParam, blocks: readonly MessageContentBlock[]): void {
     const effort = nonEmptyString(message.output_config?.effort);
     if (effort !== undefined) this.effort = effort;
-    const text = joinTexts(blocks);
-    if (text === "") return;
-    this.#addMessage("developer", [{ type: "input_text", text }]);
+    const parts = toTextParts(joinTexts(blocks));
+    this.#mark(parts, blocks);
+    if (parts.length > 0) this.#addMessage("developer", parts);
   }
 
   #readUser(blocks: readonly MessageContentBlock[], path: string): void {
     const results = new Map<string, MessageContentBlock>();
     const content: ResponseInputContent[] = [];
     blocks.forEach((block, index) => {
-      if (block.type !== "tool_result") return content.push(...this.#readContent(block, path));
+      if (block.type !== "tool_result") {
+        const parts = this.#readContent(block, path);
+        this.#mark(parts, [block]);
+        return content.push(...parts);
+      }
       const id = block.tool_use_id ?? "";
       if (!this.#pending.has(id)) rejectResult(id, `${path}.content[${index}]`);
       results.set(id, block);
@@ -189,6 +214,7 @@ class HistoryReader {
   #readAssistant(blocks: readonly MessageContentBlock[]): void {
     this.end();
     for (const block of blocks) {
+      if (block.cache_control) this.#drop(markPath, "only the user's content has breakpoints");
       switch (block.type) {
         case "text":
           if (Array.isArray(block["citations"]) && block["citations"].length > 0)
@@ -274,8 +300,21 @@ class HistoryReader {
     this.items.push({ type: "function_call_output", call_id: id, output });
   }
 
+  /** Turns the cache mark of one of the blocks into a breakpoint of the last part, up to which the prefix is cached. */
+  #mark(parts: readonly ResponseInputContent[], blocks: readonly MessageContentBlock[]): void {
+    const mark = blocks.find(({ cache_control }) => cache_control)?.cache_control;
+    if (!mark) return;
+    const part = parts.at(-1);
+    if (!this.#options.acceptsBreakpoints) return this.#drop(markPath, cachesAutomatically);
+    if (part === undefined) return this.#drop(markPath, "the block has no content");
+    setBreakpoint(part);
+    this.#options.report.translate(markPath, "prompt_cache_breakpoint");
+    if (mark["ttl"] !== undefined) this.#drop(`${markPath}.ttl`, "breakpoints have none");
+  }
+
   #readResult(block: MessageContentBlock, path: string): string | ResponseInputContent[] {
-    const parts = toBlocks(block.content).flatMap((inner) => this.#readContent(inner, path));
+    const inner = toBlocks(block.content);
+    const parts = inner.flatMap((innerBlock) => this.#readContent(innerBlock, path));
     if (block.is_error === true) {
       const first = parts[0];
       if (first?.type === "input_text") first.text = `[tool error] ${first.text}`;
@@ -286,7 +325,17 @@ class HistoryReader {
       return "(no output)";
     }
     const isText = parts.every(({ type }) => type === "input_text");
-    return isText ? parts.map(({ text }) => text).join("\n\n") : parts;
+    const text = parts.map((part) => part.text).join("\n\n");
+    const marked = [block, ...inner];
+    if (!isText || (this.#options.target === "chat" && this.#options.acceptsBreakpoints)) {
+      const content = isText ? toTextParts(text) : parts;
+      this.#mark(content, marked);
+      return isText && !content.some(hasBreakpoint) ? text : content;
+    }
+    // As parts the text would be rejected by servers such as Ollama, and OpenAI caches up to the last item anyway.
+    if (marked.some(({ cache_control }) => cache_control))
+      this.#drop(markPath, cachesAutomatically);
+    return text;
   }
 
   #readContent(block: MessageContentBlock, path: string): ResponseInputContent[] {
@@ -343,6 +392,13 @@ class HistoryReader {
   #drop(path: string, reason: string): void {
     this.#options.report.drop(path, reason);
   }
+}
+
+const markPath = "messages[].content[].cache_control";
+
+function getParts(item: ResponseInputItem): JsonObject[] {
+  const { content, output } = item as JsonObject;
+  return [content, output].flatMap((parts) => (Array.isArray(parts) ? parts.filter(isObject) : []));
 }
 
 /** OpenAI's limit for call ids. */
@@ -467,10 +523,10 @@ function toResponsesChoice({
 
 function readParameters(
   request: MessagesRequest,
-  turnEffort: string | undefined,
+  history: { effort: string | undefined; instructions: string },
   options: ReadMessagesOptions,
 ): ResponsesRequest {
-  const { report, target, hash } = options;
+  const { report, target } = options;
   const parameters: ResponsesRequest = { model: request.model };
   report.preserve("model");
   const set = (name: string, target: string, value: JsonObject[string]): void => {
@@ -483,7 +539,7 @@ function readParameters(
   if (typeof request.max_tokens === "number")
     set("max_tokens", "max_output_tokens", request.max_tokens);
   readStopSequences(request, options, set);
-  const reasoning = readReasoning(request, turnEffort, options);
+  const reasoning = readReasoning(request, history.effort, options);
   if (reasoning !== undefined) parameters.reasoning = reasoning;
   const format = request.output_config?.format;
   if (format?.["type"] === "json_schema" && isObject(format["schema"])) {
@@ -498,17 +554,36 @@ function readParameters(
   const tier = nonEmptyString(request.service_tier);
   if (tier !== undefined)
     set("service_tier", "service_tier", tier === "standard_only" ? "default" : tier);
-  const userId = nonEmptyString(request.metadata?.["user_id"]);
-  if (userId !== undefined && hash !== undefined && target === "responses") {
-    parameters.safety_identifier = hash(userId);
-    parameters.prompt_cache_key = hash(`${userId} ${JSON.stringify(request.system ?? "")}`);
-    report.translate("metadata", "safety_identifier, prompt_cache_key");
-  } else if (request.metadata) report.drop("metadata", "names an account and a device");
+  if (request.top_k !== undefined && request.top_k !== null && options.accepts("top_k"))
+    set("top_k", "top_k", request.top_k);
+  const identifiers = buildIdentifiers(request, history.instructions, options);
+  if (Object.keys(identifiers).length > 0)
+    report.translate("metadata", Object.keys(identifiers).join(", "));
+  else if (request.metadata) report.drop("metadata", "names an account and a device");
+  Object.assign(parameters, identifiers);
   if (target === "responses") {
     parameters.store = false;
     parameters.include = ["reasoning.encrypted_content"];
   }
   return parameters;
+}
+
+/** Returns the fields that stand for the user and the session, hashed. The cache key also depends on the system text. */
+function buildIdentifiers(
+  { metadata }: MessagesRequest,
+  instructions: string,
+  { accepts, hash, sessionId }: ReadMessagesOptions,
+): Pick<ResponsesRequest, "safety_identifier" | "user" | "prompt_cache_key"> {
+  if (hash === undefined) return {};
+  const userId = nonEmptyString(metadata?.["user_id"]);
+  const session = sessionId ?? userId;
+  const userField = (["safety_identifier", "user"] as const).find(accepts);
+  return {
+    ...(userId !== undefined && userField !== undefined ? { [userField]: hash(userId) } : {}),
+    ...(session !== undefined && accepts("prompt_cache_key")
+      ? { prompt_cache_key: hash(`${session} ${instructions}`) }
+      : {}),
+  };
 }
 
 /** The other wires have at most four stop sequences; Responses has none. */

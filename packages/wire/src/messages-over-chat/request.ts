@@ -1,5 +1,6 @@
 import { WireError } from "../error.ts";
 import { FieldReport, type FieldOutcome } from "../field-report.ts";
+import { acceptsBreakpoints, isListedParameter } from "../mapping/cache-breakpoints.ts";
 import { readMessagesRequest } from "../messages-client/conversation.ts";
 import { Repairs } from "../repairs.ts";
 import { translateResponsesRequest } from "../responses-over-chat/request.ts";
@@ -19,6 +20,13 @@ export interface TranslateMessagesToChatOptions {
   stream?: boolean;
   /** Opens the signatures of thinking that `seal` of the reply wrote. Other thinking is dropped. */
   unseal?: UnsealReasoning;
+  /** Identifies the client's session, for `prompt_cache_key`. Default: `metadata.user_id`. */
+  sessionId?: string;
+  /**
+   * Returns a value that stands for an account, from which it cannot be found again. Without it neither a user nor a cache key is
+   * sent, and neither is unless the profile lists its field.
+   */
+  hash?: (text: string) => string;
   /** Returns the cached reasoning of the reply that made a call, if the client dropped it. */
   lookupReasoning?: LookupReasoning;
 }
@@ -53,6 +61,10 @@ export function translateMessagesToChat(
     report,
     unseal,
     knowsNoEffort,
+    acceptsBreakpoints: acceptsBreakpoints(profile),
+    accepts: (name) => isListedParameter(profile, name),
+    sessionId: options.sessionId,
+    hash: options.hash,
   });
   if (conversation.input?.length === 0 && conversation.instructions === undefined)
     throw new WireError("invalid_request", "messages: no message has content", {

@@ -19,6 +19,8 @@ export interface TranslateMessagesToResponsesOptions extends ResponsesFlags {
   stream?: boolean;
   /** Opens the signatures of thinking that `seal` of the reply wrote. Other thinking is dropped. */
   unseal?: UnsealReasoning;
+  /** Identifies the client's session, for `prompt_cache_key`. Default: `metadata.user_id`. */
+  sessionId?: string;
   /**
    * Returns a value that stands for an account, from which it cannot be found again. Without it neither a user nor a cache key is
    * sent.
@@ -57,6 +59,9 @@ export function translateMessagesToResponses(
     report,
     unseal,
     knowsNoEffort: efforts?.includes("none") === true,
+    acceptsBreakpoints: true,
+    accepts: (name) => name === "safety_identifier" || name === "prompt_cache_key",
+    sessionId: options.sessionId,
     hash,
   });
   const items = Array.isArray(conversation.input) ? conversation.input : [];

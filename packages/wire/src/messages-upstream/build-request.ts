@@ -1,5 +1,6 @@
 import type { JsonObject } from "../json.ts";
-import { isObject, nonEmptyString } from "../json.ts";
+import { isObject } from "../json.ts";
+import { maxCacheControls } from "../mapping/cache-breakpoints.ts";
 import { reasoningEfforts } from "../mapping/reasoning-effort.ts";
 import type { FieldReport } from "../field-report.ts";
 import type { Repairs } from "../repairs.ts";
@@ -33,6 +34,8 @@ export interface ConversationForMessages {
   /** Identifies the user or the conversation, already hashed. */
   userId: string | undefined;
   serviceTier: string | undefined;
+  /** `prompt_cache_options` of the OpenAI APIs. */
+  cacheOptions: JsonObject | undefined;
   stream: boolean;
 }
 
@@ -59,7 +62,7 @@ export function buildMessagesRequest(
   const thinking = buildThinking(conversation.effort, maxTokens, canThink, context);
   const isThinking = thinking.thinking !== undefined && thinking.thinking.type !== "disabled";
   const hint = buildFormatHint(conversation.format);
-  const systemBlocks = [...system, hint].filter(nonEmptyString).map(toTextBlock);
+  const systemBlocks = hint === "" ? system : [...system, toTextBlock(hint)];
   const body: MessagesRequest = {
     model: conversation.model,
     max_tokens: maxTokens,
@@ -75,7 +78,7 @@ export function buildMessagesRequest(
     ...buildServiceTier(conversation.serviceTier),
     ...(conversation.stream ? { stream: true } : {}),
   };
-  if (flags.cacheMarks !== false) setCacheMarks(body);
+  setCacheMarks(body, conversation.cacheOptions, context);
   return applyMessagesFlags(body, flags, (name) => repairs.add("parameter_dropped", name));
 }
 
@@ -213,12 +216,36 @@ function buildServiceTier(tier: string | undefined): Pick<MessagesRequest, "serv
   return tier === "default" ? { service_tier: "standard_only" } : {};
 }
 
-/** Marks the end of the tools, of the system text and of the last turn, up to where the next request will be the same. */
-function setCacheMarks({ tools, system, messages }: MessagesRequest): void {
+/**
+ * Sends the breakpoints of the request as cache marks. Without any, marks the end of the tools, of the system text and of the
+ * last turn, up to where the next request will be the same.
+ */
+function setCacheMarks(
+  { tools, system, messages }: MessagesRequest,
+  options: JsonObject | undefined,
+  { flags, repairs, report }: BuildMessagesContext,
+): void {
+  const systemBlocks = Array.isArray(system) ? system : [];
+  const marked = [...systemBlocks, ...messages.flatMap(getBlocks)].filter(
+    (block) => block.cache_control,
+  );
+  const limit = flags.cacheMarks === false ? 0 : maxCacheControls;
+  for (const block of marked.slice(0, Math.max(0, marked.length - limit))) {
+    delete block.cache_control;
+    repairs.add("parameter_dropped", "prompt_cache_breakpoint");
+  }
+  const isExplicit = options?.["mode"] === "explicit";
+  if (options !== undefined)
+    if (isExplicit) report.translate("prompt_cache_options", "cache_control");
+    else report.drop("prompt_cache_options", "marks are set automatically");
+  if (marked.length > 0)
+    if (limit > 0) report.translate("prompt_cache_breakpoint", "cache_control");
+    else report.drop("prompt_cache_breakpoint", "rejected by the upstream");
+  if (limit === 0 || marked.length > 0 || isExplicit) return;
   const mark = { type: "ephemeral" };
   const lastTool = tools?.at(-1);
   if (lastTool !== undefined) lastTool["cache_control"] = mark;
-  const lastText = Array.isArray(system) ? system.at(-1) : undefined;
+  const lastText = systemBlocks.at(-1);
   if (lastText !== undefined) lastText.cache_control = mark;
   const turn = messages.findLast(({ role }) => role === "user");
   const lastBlock = getBlocks(turn).at(-1);

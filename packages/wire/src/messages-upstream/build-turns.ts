@@ -1,5 +1,6 @@
 import { WireError } from "../error.ts";
 import { isObject, nonEmptyString, parseJson, type JsonObject } from "../json.ts";
+import { toCacheMark } from "../mapping/cache-breakpoints.ts";
 import { messagesReasoningFormat } from "../mapping/reasoning.ts";
 import type { Repairs } from "../repairs.ts";
 import type {
@@ -19,8 +20,8 @@ export interface BuildTurnsOptions {
 }
 
 export interface BuiltTurns {
-  /** The texts of the system messages before the first turn. */
-  system: string[];
+  /** The texts of the system messages before the first turn, with their cache marks. */
+  system: MessageContentBlock[];
   messages: MessageParam[];
   /** True if the calls that are being answered have no thinking before them: then the API rejects thinking. */
   lacksThinking: boolean;
@@ -41,7 +42,7 @@ export function buildTurns(
 
 class TurnBuilder {
   readonly #options: BuildTurnsOptions;
-  readonly #system: string[] = [];
+  readonly #system: MessageContentBlock[] = [];
   readonly #turns: { role: "user" | "assistant" | "system"; content: MessageContentBlock[] }[] = [];
   readonly #callIds = new Map<string, string>();
   readonly #usedIds = new Set<string>();
@@ -54,7 +55,7 @@ class TurnBuilder {
     switch (message.role) {
       case "system":
       case "developer":
-        return this.#addSystem(joinText(message.content));
+        return this.#addSystem(toSystemBlocks(message.content));
       case "user":
         return this.#append("user", this.#toBlocks(message.content));
       case "tool":
@@ -70,12 +71,12 @@ class TurnBuilder {
   build(): BuiltTurns {
     if (this.#turns.length === 0) {
       // The API requires a turn of the user.
-      const text = this.#system.splice(0).join("\n\n");
-      if (text === "")
+      const content = this.#system.splice(0);
+      if (content.length === 0)
         throw new WireError("invalid_request", "messages: no message has content", {
           param: "messages",
         });
-      this.#append("user", [{ type: "text", text }]);
+      this.#append("user", content);
     }
     if (this.#turns[0]?.role === "assistant") {
       this.#options.repairs.add("history_reordered", "a turn of the user before the first reply");
@@ -92,15 +93,15 @@ class TurnBuilder {
     };
   }
 
-  #addSystem(text: string): void {
-    if (text.trim() === "") return;
-    if (this.#turns.length === 0) return void this.#system.push(text);
+  #addSystem(blocks: MessageContentBlock[]): void {
+    if (blocks.length === 0) return;
+    if (this.#turns.length === 0) return void this.#system.push(...blocks);
     const { lateSystemMessages = "reminder" } = this.#options.flags;
     // The role is allowed only behind a turn of the user; what may follow it is checked when the next turn is added.
     if (lateSystemMessages === "keep" && this.#turns.at(-1)?.role === "user")
-      return void this.#turns.push({ role: "system", content: [{ type: "text", text }] });
+      return void this.#turns.push({ role: "system", content: blocks });
     this.#options.repairs.add("role_mapped", "a later system message sent as a reminder");
-    this.#append("user", [{ type: "text", text: toReminder(text) }]);
+    this.#append("user", [toReminder(blocks)]);
   }
 
   #addAssistant(message: ChatAssistantMessage): void {
@@ -145,12 +146,14 @@ class TurnBuilder {
     const isError = first?.text?.startsWith(errorPrefix) === true;
     if (isError && first?.text !== undefined) first.text = first.text.slice(errorPrefix.length);
     const onlyText = blocks.length === 1 && first?.type === "text" ? first.text : undefined;
+    const mark = takeMark(blocks);
     this.#append("user", [
       {
         type: "tool_result",
         tool_use_id: this.#toLegalId(callId),
         content: onlyText ?? (blocks.length === 0 ? "(no output)" : blocks),
         ...(isError ? { is_error: true } : {}),
+        ...(mark === undefined ? {} : { cache_control: mark }),
       },
     ]);
   }
@@ -162,8 +165,7 @@ class TurnBuilder {
     if (last?.role === "system" && role === "user") {
       // Between two turns of the user the role `system` is not allowed.
       this.#turns.pop();
-      const text = last.content.map((block) => block.text ?? "").join("\n\n");
-      this.#append("user", [{ type: "text", text: toReminder(text) }]);
+      this.#append("user", [toReminder(last.content)]);
       last = this.#turns.at(-1);
     }
     if (last?.role !== role) return void this.#turns.push({ role, content });
@@ -179,7 +181,13 @@ class TurnBuilder {
 
   #toBlocks(content: ChatContent): MessageContentBlock[] {
     if (typeof content === "string") return toTextBlocks(content);
-    return content.flatMap((part) => this.#toBlock(part));
+    return content.flatMap((part) => {
+      const blocks = this.#toBlock(part);
+      const block = blocks.at(-1);
+      const mark = toCacheMark(part);
+      if (block !== undefined && mark !== undefined) block.cache_control = mark;
+      return blocks;
+    });
   }
 
   #toBlock(part: ChatContentPart): MessageContentBlock[] {
@@ -254,13 +262,37 @@ function toTextBlocks(text: string): MessageContentBlock[] {
   return text.trim() === "" ? [] : [{ type: "text", text }];
 }
 
-function joinText(content: ChatContent): string {
-  if (typeof content === "string") return content;
-  return content.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n\n");
+/** Returns one block per message, or one per text if one of them has a cache mark. */
+function toSystemBlocks(content: ChatContent): MessageContentBlock[] {
+  if (typeof content === "string") return toTextBlocks(content);
+  const parts = content.filter((part) => part.type === "text");
+  if (parts.every((part) => toCacheMark(part) === undefined))
+    return toTextBlocks(parts.map(({ text }) => text).join("\n\n"));
+  return parts.flatMap((part) => {
+    const mark = toCacheMark(part);
+    const markField = mark === undefined ? {} : { cache_control: mark };
+    return toTextBlocks(part.text).map((block) => ({ ...block, ...markField }));
+  });
 }
 
-function toReminder(text: string): string {
-  return `<system-reminder>\n${text}\n</system-reminder>`;
+/** Removes the marks of the blocks inside a result and returns the last one: only the result itself may have one. */
+function takeMark(blocks: readonly MessageContentBlock[]): JsonObject | undefined {
+  let mark: JsonObject | undefined;
+  for (const block of blocks) {
+    mark = block.cache_control ?? mark;
+    delete block.cache_control;
+  }
+  return mark;
+}
+
+function toReminder(blocks: readonly MessageContentBlock[]): MessageContentBlock {
+  const text = blocks.map((block) => block.text ?? "").join("\n\n");
+  const mark = blocks.findLast(({ cache_control }) => cache_control)?.cache_control;
+  return {
+    type: "text",
+    text: `<system-reminder>\n${text}\n</system-reminder>`,
+    ...(mark ? { cache_control: mark } : {}),
+  };
 }
 
 /** Converts a data URL or another URL to the source of an image or a document. */

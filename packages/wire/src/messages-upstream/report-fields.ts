@@ -19,7 +19,7 @@ export function reportFields(
   { body, targets, ignored, report, repairs }: ReportFieldsOptions,
 ): void {
   for (const [name, value] of Object.entries(request)) {
-    if (value === undefined || value === null) continue;
+    if (value === undefined || value === null || report.has(name)) continue;
     const target = Object.hasOwn(targets, name) ? targets[name] : undefined;
     if (target !== undefined && body[target] !== undefined) {
       if (target === name) report.preserve(name);

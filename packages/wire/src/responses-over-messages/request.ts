@@ -1,6 +1,6 @@
 import { FieldReport, type FieldOutcome } from "../field-report.ts";
 import type { JsonObject } from "../json.ts";
-import { isObject, nonEmptyString } from "../json.ts";
+import { asObject, nonEmptyString } from "../json.ts";
 import type { UnsealReasoning } from "../mapping/reasoning.ts";
 import { buildRequestEcho } from "../mapping/response-resource.ts";
 import { buildMessagesRequest } from "../messages-upstream/build-request.ts";
@@ -90,12 +90,13 @@ export function translateResponsesToMessages(
       parallelToolCalls: request.parallel_tool_calls ?? undefined,
       maxTokens: request.max_output_tokens ?? undefined,
       effort: settings.effort,
-      format: isObject(settings.format) ? settings.format : undefined,
+      format: asObject(settings.format),
       stop: [stop].flat().filter((sequence) => typeof sequence === "string"),
       temperature: request.temperature ?? undefined,
       topP: request.top_p ?? undefined,
       userId: userId === undefined ? undefined : hash?.(userId),
       serviceTier: nonEmptyString(request.service_tier),
+      cacheOptions: asObject(request["prompt_cache_options"]),
       stream: options.stream ?? request.stream ?? false,
     },
     { flags: options, repairs, report },
