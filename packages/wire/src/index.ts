@@ -141,6 +141,12 @@ export {
   MessagesOverMessages,
   type MessagesOverMessagesOptions,
 } from "./messages-over-messages/stream.ts";
+export {
+  buildContinuation,
+  ContinuedTurn,
+  maxContinuations,
+  type ContinuedTurnOptions,
+} from "./messages-upstream/continued-turn.ts";
 export type { MessagesFlags } from "./messages-upstream/messages-flags.ts";
 export type { FieldOutcome } from "./field-report.ts";
 export type {
