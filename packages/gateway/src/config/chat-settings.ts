@@ -44,8 +44,7 @@ export const chatSettingDefinitions = [
     default: defaultLimits.rounds,
     min: 1,
     max: 10_000,
-    description:
-      "The default limit of tool-call rounds in an answer. At the limit, the model answers without tools.",
+    description: "The default limit of tool-call rounds in an answer.",
   },
   {
     path: "chats.retry_seconds",
@@ -54,7 +53,7 @@ export const chatSettingDefinitions = [
     min: 0,
     max: 86_400,
     description:
-      "How long requests to an unreachable or overloaded model are retried before an answer fails; 0 disables retries.",
+      "How long requests to an unreachable or overloaded model are retried; 0 disables it.",
   },
   {
     path: "chats.max_seconds",
@@ -63,7 +62,7 @@ export const chatSettingDefinitions = [
     default: 604_800,
     min: 1,
     description:
-      "The default time limit of an answer, including waits for approval. At the limit, the answer ends with the error `timeout` and keeps its text so far.",
+      "The default time limit of an answer, including waits; then it ends with its text so far and the status `timeout`.",
   },
   {
     path: "chats.result_approval",
@@ -73,7 +72,7 @@ export const chatSettingDefinitions = [
     values: ["never", "on_error", "always"],
     formerValues: formerResultPolicies,
     description:
-      "When the result of a tool needs approval before the model receives it. A chat or a tool can override it.",
+      "When a result needs approval before the model receives it; a chat or tool can override it.",
   },
   {
     path: "chats.titles",
@@ -127,7 +126,7 @@ export const chatSettingDefinitions = [
     type: "string",
     required: 'write file = "…", the path of a Markdown file',
     description:
-      "A Markdown file of at most 200 KB, relative to the folder of the configuration. It is read at startup.",
+      "A Markdown file of at most 200 KB, relative to the configuration; read at startup.",
   },
   {
     path: "skills.*.when",

@@ -13,7 +13,7 @@ export const profileFlags = {
     type: "enum",
     values: ["as-sent", "adapted"],
     description:
-      "Which flags apply to the requests of Chat clients: only those set here or learned, or also those of the profile.",
+      "Flags for requests of Chat clients: those set here or learned, or also those of the profile.",
   },
   developerRole: {
     type: "enum",
@@ -24,8 +24,7 @@ export const profileFlags = {
     formerName: "later_system",
     type: "enum",
     values: ["keep", "hoist", "user"],
-    description:
-      "System messages after the first message: keep them, move them into the first one, or send them as user messages.",
+    description: "Later system messages: keep, move into the first one, or send as user messages.",
   },
   userAfterTool: {
     type: "boolean",

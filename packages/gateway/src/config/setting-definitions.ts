@@ -57,7 +57,7 @@ const typedSettings = [
     min: 1000,
     max: 10_000_000,
     description:
-      "The maximum number of objects, arrays, strings and property names in a JSON request; a number counts as half a value.",
+      "The maximum number of values and property names in a JSON request; a number counts as half.",
   },
   {
     path: "server.drain_seconds",
@@ -79,7 +79,7 @@ const typedSettings = [
     type: "secret",
     defaultDescription: "a random key in the data folder or the PostgreSQL database",
     description:
-      "The key that encrypts reasoning which clients store for upstreams; at least 32 characters, the same for all processes.",
+      "Encrypts reasoning that clients store; at least 32 characters, the same for all processes.",
   },
   {
     path: "server.demo",
@@ -120,8 +120,7 @@ const typedSettings = [
     type: "enum",
     values: ["chat", "responses", "auto"],
     required: 'write speaks = "chat" or speaks = "responses"',
-    description:
-      "The API that the upstream implements. With auto, and for models that Chat refuses in favor of Responses, it is learned for each model.",
+    description: "The API that the upstream implements; auto learns it for each model.",
   },
   {
     path: "upstreams.*.api_key",

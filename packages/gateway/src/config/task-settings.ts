@@ -34,14 +34,13 @@ export const taskSettingDefinitions = [
     type: "string",
     defaultDescription: "none",
     description:
-      "A Markdown file with the instructions, relative to the folder of the configuration. It is read at startup.",
+      "A Markdown file with the instructions, relative to the configuration; read at startup.",
   },
   {
     path: "agents.*.tool_groups",
     type: "list of strings",
     default: [],
-    description:
-      "The tool groups of the agent: files, shell, web, time, agents, and names of [mcp].",
+    description: "Tool groups: files, shell, web, time, agents, and names of [mcp].",
   },
   {
     path: "agents.*.agents",
@@ -55,8 +54,7 @@ export const taskSettingDefinitions = [
     default: defaultLimits.rounds,
     min: 1,
     max: 10_000,
-    description:
-      "The limit of tool-call rounds in a task. At the limit, the model answers without tools.",
+    description: "The limit of tool-call rounds; the final answer is not one.",
   },
   {
     path: "agents.*.max_tokens",
@@ -167,8 +165,7 @@ export const taskSettingDefinitions = [
     path: "tools.shell.env",
     type: "list of strings",
     default: [],
-    description:
-      "Names of environment variables that commands receive in addition to standard ones such as PATH.",
+    description: "Environment variables that commands receive besides standard ones such as PATH.",
   },
   // Commands that are not in `allow` need approval every time.
   ...approvalSettings("tools.shell", ["ask_always"]),
@@ -264,7 +261,7 @@ export const taskSettingDefinitions = [
     type: "secret",
     defaultDescription: "none",
     description:
-      'A PostgreSQL database instead of the file: `"postgres://user:password@host:5432/database"`, or `env:NAME` for the value of an environment variable. Several gateways can use it at the same time.',
+      'A PostgreSQL database instead of the file: `"postgres://user:password@host:5432/database"`, or `env:NAME`. Several gateways can share it.',
   },
   {
     path: "store.schema",
@@ -286,8 +283,7 @@ export const taskSettingDefinitions = [
     type: "number",
     default: 4096,
     min: 1,
-    description:
-      "The maximum size of the store in megabytes. When it is larger, the oldest tasks are deleted.",
+    description: "The maximum size of the store; beyond it the oldest tasks are deleted.",
   },
   {
     path: "store.response_days",
@@ -303,8 +299,7 @@ export const taskSettingDefinitions = [
     type: "number",
     default: 1024,
     min: 1,
-    description:
-      "The maximum size of all stored responses in megabytes. When they are larger, the oldest are deleted.",
+    description: "The maximum size of all stored responses; beyond it the oldest are deleted.",
   },
   {
     path: "store.max_connections",
@@ -313,28 +308,27 @@ export const taskSettingDefinitions = [
     min: 1,
     max: 1000,
     description:
-      "The maximum number of connections of a gateway to the PostgreSQL database, in addition to four for events, leases and its lock.",
+      "Connections of a gateway to PostgreSQL, in addition to four for events, leases and its lock.",
   },
   {
     path: "store.s3_url",
     type: "string",
     defaultDescription: "none",
     description:
-      'A bucket of Amazon S3 or of a server with its API, in which large files of a PostgreSQL store are stored instead of the database: `"https://host/bucket/folder"`, or `"https://bucket.host/folder"` if the bucket is part of the host name.',
+      'An S3 bucket for large files, instead of the PostgreSQL database: `"https://host/bucket/folder"`, or `"https://bucket.host/folder"` if the bucket is part of the host name.',
   },
   {
     path: "store.s3_region",
     type: "string",
     default: "us-east-1",
-    description:
-      "The region of the bucket. Servers other than Amazon S3 usually accept the default.",
+    description: "The region of the bucket; other servers than Amazon usually accept the default.",
   },
   {
     path: "store.s3_access_key_id",
     type: "secret",
     defaultDescription: "none",
     description:
-      "The id of the key for the bucket, or `env:NAME`. The key must allow reading, writing and deleting objects.",
+      "The id of the key for the bucket, which must allow reading, writing and deleting.",
   },
   {
     path: "store.s3_secret_access_key",
@@ -354,14 +348,13 @@ export const taskSettingDefinitions = [
     type: "secret",
     defaultDescription: "none",
     description:
-      'A Redis server, version 6 or later, that makes live events faster if several processes share a PostgreSQL database: `"redis://user:password@host:6379"`, `rediss://` for TLS, or `env:NAME`. Nothing is lost if it fails.',
+      'A Redis server (6 or later), for faster live events of processes that share a database: `"redis://user:password@host:6379"`, `rediss://` for TLS, or `env:NAME`. Nothing is lost if it fails.',
   },
   {
     path: "bus.prefix",
     type: "string",
     default: "deltawire",
-    description:
-      "The prefix of all channel names. Installations that share a Redis server need different ones.",
+    description: "The prefix of channel names, different for each installation on a Redis server.",
   },
 ] as const satisfies readonly Setting[];
 

@@ -15,7 +15,7 @@ export const commonMarkExamples: readonly Example[] = spec.tests.map((example) =
 }));
 
 /**
- * Intentional deviations from CommonMark: the numbers of the examples, by reason. They are described in docs/reference/markdown.md.
+ * Intentional deviations from CommonMark: the numbers of the examples, by reason. The README of the package describes them.
  */
 export const deviations: readonly {
   readonly reason: string;
