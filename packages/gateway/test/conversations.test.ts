@@ -207,3 +207,28 @@ test("conversations of another access key are not found", async () => {
     expect([at, (await bob?.request(method, at, body))?.status]).toEqual([at, 404]);
   expect(await ann?.request("GET", path)).toMatchObject({ status: 200 });
 });
+
+test("items of more than 20 MB in one request are rejected, and add nothing", async () => {
+  const { send, create, listItems, upstream } = await conversationFixture();
+  const content = "a".repeat(10_500_000);
+  const items = [1, 2].map(() => ({ role: "user", content }));
+  const id = await create();
+  const tooLarge = (param: string) => ({
+    status: 413,
+    body: {
+      error: {
+        code: "request_too_large",
+        param,
+        message: expect.stringContaining("may have at most 20 MB"),
+      },
+    },
+  });
+  expect(await send("POST", "/conversations", { items })).toMatchObject(tooLarge("items"));
+  const path = `/conversations/${id}/items`;
+  expect(await send("POST", path, { items })).toMatchObject(tooLarge("items"));
+  expect(await listItems(id)).toEqual([]);
+  const request = { model: "up/m", conversation: id, input: items };
+  expect(await send("POST", "/responses", request)).toMatchObject(tooLarge("input"));
+  expect(upstream.requests).toEqual([]);
+  expect((await send("POST", path, { items: items.slice(1) })).status).toBe(200);
+});

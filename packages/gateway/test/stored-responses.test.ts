@@ -196,18 +196,26 @@ describe.each([
   });
 });
 
-test("a response larger than 20 MB is answered but not stored, and rejected in the background", async () => {
+test("a response larger than 20 MB is answered but not stored, and rejected if it must be stored", async () => {
   const { gateway } = await overChat();
   const input = "a".repeat(21_000_000);
   const large = await create(gateway, { input });
   const small = await create(gateway, { input: "Hello" });
   expect((await request(gateway, `/responses/${large.id}`)).status).toBe(404);
   expect((await request(gateway, `/responses/${small.id}`)).status).toBe(200);
-  const rejected = await gateway.post("/responses", { model: "up/m", input, background: true });
-  expect([rejected.status, await rejected.json()]).toMatchObject([
-    400,
-    { error: { param: "input", message: expect.stringContaining("may have at most 20 MB") } },
-  ]);
+  for (const wish of [{ background: true }, { store: true }]) {
+    const rejected = await gateway.post("/responses", { model: "up/m", input, ...wish });
+    expect([rejected.status, await rejected.json()]).toMatchObject([
+      413,
+      {
+        error: {
+          code: "request_too_large",
+          param: "input",
+          message: expect.stringContaining("may have at most 20 MB"),
+        },
+      },
+    ]);
+  }
 });
 
 test("a response that cannot be found is an error on a Chat upstream, and forwarded to a Responses upstream", async () => {

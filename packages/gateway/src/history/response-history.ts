@@ -55,7 +55,7 @@ const pruneShare = 1 / 16;
 /** Longer ids of upstreams are not stored. */
 const maxIdLength = 200;
 /** Larger responses are not stored: SQLite would block the event loop for too long (60 MB: 230 ms of processor time). In characters. */
-export const maxStoredLength = 20_000_000;
+const maxStoredLength = 20_000_000;
 
 /**
  * Stores responses and rebuilds the history of requests that refer to them: by `previous_response_id`, or by item references as
@@ -96,6 +96,9 @@ export class ResponseHistory {
     local?: ResponseCache,
   ): Promise<ResolvedRequest> {
     const resolved = await this.#resolve(request, owner, local);
+    // Without an explicit wish the request is answered, but not stored.
+    if (request.store === true || resolved.conversation !== undefined)
+      assertStorable(resolved.ownItems, "input");
     const { input } = resolved.request;
     const items = toInputItems(resolved.request);
     const opened = await inlineFiles(
@@ -178,9 +181,9 @@ export class ResponseHistory {
     if (store?.isShared !== true)
       this.#cache.set(owner, id, { previousResponseId, conversation, items, size });
     if (store === undefined) return;
-    if (size > maxStoredLength) {
-      const message = `a response with its input has ${Math.round(size / 1e6)} MB; at most ${maxStoredLength / 1e6} MB are stored`;
-      this.#options.onFailure("could not store a response", new Error(message));
+    const sizeProblem = findSizeProblem(size, "input");
+    if (sizeProblem !== undefined) {
+      this.#options.onFailure("could not store a response", sizeProblem);
       return;
     }
     const stored = this.#toStoredResponse(id, resolved, owner, response);
@@ -357,6 +360,21 @@ export class ResponseHistory {
   }
 }
 
+/** Throws a GatewayError (413) if a value is too large for the store. `what`: the field of the request. */
+export function assertStorable(value: unknown, what: string): void {
+  const problem = findSizeProblem(estimateJsonLength(value), what);
+  if (problem !== undefined) throw problem;
+}
+
+function findSizeProblem(size: number, what: string): GatewayError | undefined {
+  if (size <= maxStoredLength) return undefined;
+  return new GatewayError(
+    "request_too_large",
+    `${what}: ${(size / 1e6).toFixed(1)} MB cannot be stored; a response or the items of a request may have at most ${maxStoredLength / 1e6} MB`,
+    { param: what },
+  );
+}
+
 /** Throws a GatewayError (400) if a request has the result of a call that is not in the history that it continues. */
 function assertCallsExist(
   history: readonly ResponseInputItem[],
@@ -460,7 +478,8 @@ const itemIdPrefixes: Readonly<Record<string, string>> = {
   reasoning: "rs",
 };
 
-const advice = "it was not created here, not stored, or has expired";
+const advice =
+  "it was not created here, was not stored (store: false, or more than 20 MB), or has expired";
 
 function createPreviousError(id: string): GatewayError {
   return new GatewayError(

@@ -4,6 +4,7 @@ import * as v from "valibot";
 import { GatewayError } from "../gateway-error.ts";
 import {
   addIds,
+  assertStorable,
   createConversationError,
   toConversationItem,
 } from "../history/response-history.ts";
@@ -70,7 +71,9 @@ async function createConversation(
 ): Promise<void> {
   const body = await readValidatedBody(context, newConversationBody, { whenEmpty: {} });
   const owner = getClientScope(context);
-  const items = decodeItems(body.items ?? []).map(toConversationItem);
+  const decoded = decodeItems(body.items ?? []);
+  assertStorable(decoded, "items");
+  const items = decoded.map(toConversationItem);
   const create = async (conversationId: string): Promise<StoredConversation> => {
     const existing = await getStore().getConversation(owner, conversationId);
     if (existing !== undefined) return existing;
@@ -138,6 +141,7 @@ async function addItems(
   assertIncludes(context.url.searchParams);
   const { pathParam: id } = context;
   const items = decodeItems(body.items);
+  assertStorable(items, "items");
   const stored = items.map(toConversationItem);
   if (!(await getStore().addConversationItems(getClientScope(context), id, stored)))
     throw createConversationError(id);

@@ -3,9 +3,8 @@ import type { AccessKey, ResponseRun, ResponseStore, StoredResponse } from "@del
 import type { JsonObject, ResponseInputItem, ResponsesRequest } from "@deltawire/wire";
 import type { ModelTarget } from "../config/config.ts";
 import { GatewayError, toErrorReply } from "../gateway-error.ts";
-import { estimateJsonLength } from "../history/estimate-json-length.ts";
 import {
-  maxStoredLength,
+  assertStorable,
   toConversationItems,
   type ResolvedRequest,
 } from "../history/response-history.ts";
@@ -123,12 +122,7 @@ export class BackgroundResponses {
     },
   ): Promise<JsonObject> {
     if (resolved.unresolved !== undefined) throw resolved.unresolved;
-    if (estimateJsonLength(resolved.request) > maxStoredLength)
-      throw new GatewayError(
-        "invalid_request",
-        `a request with its history may have at most ${maxStoredLength / 1e6} MB in the background; send it without background`,
-        { param: "input" },
-      );
+    assertStorable(resolved.request, "input");
     const store = this.#getStore();
     const { request, isCodex, reasoning } = client;
     const { owner, accessKey, responseId = newId("resp") } = options;
