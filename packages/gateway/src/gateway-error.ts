@@ -36,6 +36,7 @@ export type GatewayErrorCode =
   | "approval_resolved"
   | "approval_required"
   | "idempotency_conflict"
+  | "request_in_progress"
   | "store_unavailable"
   | "request_timeout"
   | "shutting_down"
@@ -126,6 +127,7 @@ const statusByCode: Record<GatewayErrorCode | WireErrorCode, number> = {
   approval_resolved: 409,
   approval_required: 409,
   idempotency_conflict: 409,
+  request_in_progress: 409,
   key_name_taken: 409,
   // Chats
   invalid_value: 400,

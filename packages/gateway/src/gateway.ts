@@ -207,9 +207,15 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     onFailure: (message, cause) =>
       log.warn({ cause: redactErrorText(String(cause), relay.redactor) }, message),
   });
-  const idempotentRequests = new IdempotentRequests({
-    claimIdempotencyKey: (...args) => history.getStore().claimIdempotencyKey(...args),
-  });
+  const idempotentRequests = new IdempotentRequests(
+    { claimIdempotencyKey: (...args) => history.getStore().claimIdempotencyKey(...args) },
+    {
+      getStore() {
+        const openedStore = history.getStore();
+        return openedStore.isShared ? openedStore : undefined;
+      },
+    },
+  );
   const modelServices: ModelRouteServices = {
     relay,
     history,

@@ -281,6 +281,27 @@ export const taskScenarios: StoreScenarios = {
     });
   },
 
+  "a request with an idempotency key runs in one process at a time": async (store) => {
+    const minute = 60_000;
+    const hold = (holder: string, ttlMs = minute, key = "key") =>
+      store.holdIdempotencyKey(key, { holder, ttlMs });
+    assert.equal(await hold("p1"), false, "the key is not reserved");
+    await store.claimIdempotencyKey("key", "h1", "r1");
+    const results = await Promise.all([hold("p1"), hold("p2")]);
+    assert.deepEqual(results.toSorted(), [false, true]);
+    const [holder, other] = results[0] ? ["p1", "p2"] : ["p2", "p1"];
+    assert.equal(await hold(holder), true, "extended");
+    await store.releaseIdempotencyKey("key", other);
+    assert.equal(await hold(other), false, "only the holder can release it");
+    await store.releaseIdempotencyKey("key", holder);
+    assert.equal(await hold(other), true, "released");
+    assert.equal(await hold(other, -1), true);
+    assert.equal(await hold(holder), true, "expired");
+    // The record of the request stays.
+    const record = { rootTaskId: "r1", bodyHash: "h1" };
+    assert.deepEqual(await store.claimIdempotencyKey("key", "h2", "r2"), record);
+  },
+
   "pruning never removes unfinished tasks": async (store) => {
     const hash = await store.put(new Uint8Array([1, 2, 3]), "image/png");
     const entryWithBlob = warningEntry("t", 1, `look at /api/blobs/${hash}`);

@@ -70,6 +70,13 @@ export interface Store
     rootTaskId: string,
   ): Promise<IdempotencyRecord>;
   /**
+   * Lets a process run the request of a reserved key until a lease expires. Extends the lease of the same process. Returns false
+   * while another process holds the key, or if the key is not reserved.
+   */
+  holdIdempotencyKey(idempotencyKey: string, lease: IdempotencyLease): Promise<boolean>;
+  /** Ends the lease of a process. */
+  releaseIdempotencyKey(idempotencyKey: string, holder: string): Promise<void>;
+  /**
    * Removes ended root tasks that are too old or exceed the size limit (oldest end first), expired deletions of chats
    * and messages, and unused blobs. `now`, in milliseconds: default the time of the store's clock.
    */
@@ -118,4 +125,10 @@ export interface TaskFilter {
 export interface IdempotencyRecord {
   rootTaskId: string;
   bodyHash: string;
+}
+
+export interface IdempotencyLease {
+  /** The id of the process. */
+  holder: string;
+  ttlMs: number;
 }

@@ -36,7 +36,7 @@ export interface ResolvedRequest {
 export type HistoryStore = ResponseStore &
   ConversationStore &
   FileStore &
-  Pick<Store, "isShared" | "claimIdempotencyKey">;
+  Pick<Store, "isShared" | "claimIdempotencyKey" | "holdIdempotencyKey" | "releaseIdempotencyKey">;
 
 export interface ResponseHistoryOptions {
   /** Opens sealed summaries. */

@@ -297,7 +297,9 @@ function createIdempotently<Created>(
   const key = getScopedIdempotencyKey(context);
   return key === undefined
     ? create()
-    : idempotentRequests.run(key, [context.url.pathname, body], create, "chat");
+    : idempotentRequests.run(key, [context.url.pathname, body], create, {
+        idPrefix: "chat",
+      });
 }
 
 function sendCreatedChat({ response }: RequestContext, storedChat: StoredChat): void {

@@ -85,7 +85,10 @@ async function createConversation(
   const key = getScopedIdempotencyKey(context);
   const conversation = await (key === undefined
     ? create(newId("conv"))
-    : idempotentRequests.run(`conversations ${key}`, body, create, "conv"));
+    : idempotentRequests.run(`conversations ${key}`, body, create, {
+        idPrefix: "conv",
+        signal: context.signal,
+      }));
   sendJson(context.response, 200, toReply(conversation));
 }
 

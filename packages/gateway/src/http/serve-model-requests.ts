@@ -58,15 +58,20 @@ async function createResponse(
   };
   const key = getScopedIdempotencyKey(context);
   if (key === undefined) return serveReply(context, services, client);
+  const find = (responseId: string) => services.history.find(responseId, getClientScope(context));
   await services.idempotentRequests.run(
     `responses ${key}`,
     request,
     async (responseId) => {
-      const stored = await services.history.find(responseId, getClientScope(context));
+      const stored = await find(responseId);
       if (stored === undefined) return serveReply(context, services, client, responseId);
       return serveStored(context, services, stored, request.stream === true);
     },
-    "resp",
+    {
+      idPrefix: "resp",
+      signal: context.signal,
+      isStored: async (responseId) => (await find(responseId)) !== undefined,
+    },
   );
 }
 

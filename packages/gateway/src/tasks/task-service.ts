@@ -110,7 +110,9 @@ export class TaskService {
       if (inputs.some(({ item }) => item.id === id)) return "already_added";
       return this.runtime.input(taskId, input, delivery, id);
     };
-    return this.idempotentRequests.run(key, ["input", taskId, input, delivery], addOnce, "in");
+    return this.idempotentRequests.run(key, ["input", taskId, input, delivery], addOnce, {
+      idPrefix: "in",
+    });
   }
 
   /** Saves the state of a root task if it has ended, so that its log need not be reduced again. */

@@ -1,4 +1,4 @@
-import type { IdempotencyRecord } from "../store.ts";
+import type { IdempotencyLease, IdempotencyRecord } from "../store.ts";
 import type { PostgresConnection } from "./connection.ts";
 import { serverTimeSql } from "./server-time.ts";
 
@@ -26,4 +26,32 @@ export async function claimIdempotencyKey(
     ttlMs,
   );
   return row === undefined ? request : { rootTaskId: row.root_task_id, bodyHash: row.body_hash };
+}
+
+/** Returns false while another process holds the key, or if the key is not reserved. */
+export async function holdIdempotencyKey(
+  db: PostgresConnection,
+  key: string,
+  { holder, ttlMs }: IdempotencyLease,
+): Promise<boolean> {
+  const count = await db.run(
+    `UPDATE idempotency_keys SET holder = $2, held_until = ${serverTimeSql} + $3
+      WHERE key = $1 AND (holder IS NULL OR holder = $2 OR held_until <= ${serverTimeSql})`,
+    key,
+    holder,
+    ttlMs,
+  );
+  return count > 0;
+}
+
+export async function releaseIdempotencyKey(
+  db: PostgresConnection,
+  key: string,
+  holder: string,
+): Promise<void> {
+  await db.run(
+    "UPDATE idempotency_keys SET holder = NULL, held_until = NULL WHERE key = $1 AND holder = $2",
+    key,
+    holder,
+  );
 }

@@ -449,4 +449,11 @@ export const migrations: readonly Migration[] = [
   CREATE INDEX files_by_size ON files (size);
   `,
   },
+  {
+    sql: `
+  -- The process that runs the request of a key.
+  ALTER TABLE idempotency_keys ADD COLUMN holder TEXT COLLATE "C";
+  ALTER TABLE idempotency_keys ADD COLUMN held_until BIGINT; -- in milliseconds
+  `,
+  },
 ];

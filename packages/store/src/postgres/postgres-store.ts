@@ -22,6 +22,7 @@ import {
   type RetentionOptions,
 } from "../retention-options.ts";
 import type {
+  IdempotencyLease,
   IdempotencyRecord,
   OwnedKind,
   PendingApprovalRef,
@@ -60,7 +61,11 @@ import { ExclusiveLock } from "./exclusive-lock.ts";
 import { getSnapshot, listEventsAfter, upsertSnapshot } from "./events.ts";
 import { insertGrant, listGrants } from "./grants.ts";
 import { BlobStorage } from "./blob-storage.ts";
-import { claimIdempotencyKey } from "./idempotency-keys.ts";
+import {
+  claimIdempotencyKey,
+  holdIdempotencyKey,
+  releaseIdempotencyKey,
+} from "./idempotency-keys.ts";
 import { claimJob, deleteOldJobs } from "./jobs.ts";
 import {
   claimFreeTasks,
@@ -308,6 +313,14 @@ export class PostgresStore extends PostgresResponseStore implements Store {
     return this.write((db) =>
       claimIdempotencyKey(db, idempotencyKey, { bodyHash, rootTaskId }, dayMs),
     );
+  }
+
+  async holdIdempotencyKey(idempotencyKey: string, lease: IdempotencyLease): Promise<boolean> {
+    return this.write((db) => holdIdempotencyKey(db, idempotencyKey, lease));
+  }
+
+  async releaseIdempotencyKey(idempotencyKey: string, holder: string): Promise<void> {
+    await this.write((db) => releaseIdempotencyKey(db, idempotencyKey, holder));
   }
 
   async put(

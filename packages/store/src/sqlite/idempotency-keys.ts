@@ -1,4 +1,4 @@
-import type { IdempotencyRecord } from "../store.ts";
+import type { IdempotencyLease, IdempotencyRecord } from "../store.ts";
 import type { SqliteConnection } from "./connection.ts";
 
 /**
@@ -28,4 +28,31 @@ export function claimIdempotencyKey(
     now,
   );
   return request;
+}
+
+/** Returns false while another process holds the key, or if the key is not reserved. */
+export function holdIdempotencyKey(
+  db: SqliteConnection,
+  key: string,
+  { holder, ttlMs }: IdempotencyLease,
+  now: number,
+): boolean {
+  const { changes } = db.run(
+    `UPDATE idempotency_keys SET holder = ?, held_until = ?
+      WHERE key = ? AND (holder IS NULL OR holder = ? OR held_until <= ?)`,
+    holder,
+    now + ttlMs,
+    key,
+    holder,
+    now,
+  );
+  return changes > 0;
+}
+
+export function releaseIdempotencyKey(db: SqliteConnection, key: string, holder: string): void {
+  db.run(
+    "UPDATE idempotency_keys SET holder = NULL, held_until = NULL WHERE key = ? AND holder = ?",
+    key,
+    holder,
+  );
 }

@@ -457,4 +457,9 @@ export const migrations: readonly string[] = [
   CREATE INDEX files_by_expiry ON files (expires_at) WHERE expires_at IS NOT NULL;
   CREATE INDEX files_by_size ON files (size);
   `,
+  `
+  -- The process that runs the request of a key.
+  ALTER TABLE idempotency_keys ADD COLUMN holder TEXT;
+  ALTER TABLE idempotency_keys ADD COLUMN held_until INTEGER; -- in milliseconds
+  `,
 ];

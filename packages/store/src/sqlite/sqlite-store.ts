@@ -53,7 +53,11 @@ import type { SqliteConnection } from "./connection.ts";
 import { checkpoint } from "./pragmas.ts";
 import { listEventsAfter, getNewestSnapshot, upsertSnapshot } from "./events.ts";
 import { listGrants, insertGrant } from "./grants.ts";
-import { claimIdempotencyKey } from "./idempotency-keys.ts";
+import {
+  claimIdempotencyKey,
+  holdIdempotencyKey,
+  releaseIdempotencyKey,
+} from "./idempotency-keys.ts";
 import { claimJob, deleteJobsBefore } from "./jobs.ts";
 import {
   claimFreeTasks,
@@ -85,6 +89,7 @@ import {
 } from "./tasks.ts";
 import { SqliteResponseStore } from "./sqlite-response-store.ts";
 import type {
+  IdempotencyLease,
   IdempotencyRecord,
   OwnedKind,
   PendingApprovalRef,
@@ -306,6 +311,15 @@ export class SqliteStore extends SqliteResponseStore implements Store {
       (db) => claimIdempotencyKey(db, idempotencyKey, { bodyHash, rootTaskId }, times),
       true,
     );
+  }
+
+  async holdIdempotencyKey(idempotencyKey: string, lease: IdempotencyLease): Promise<boolean> {
+    const now = this.#options.now();
+    return this.write((db) => holdIdempotencyKey(db, idempotencyKey, lease, now), false);
+  }
+
+  async releaseIdempotencyKey(idempotencyKey: string, holder: string): Promise<void> {
+    await this.write((db) => releaseIdempotencyKey(db, idempotencyKey, holder), false);
   }
 
   async put(
