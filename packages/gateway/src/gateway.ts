@@ -200,6 +200,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
 
   const background = new BackgroundResponses({
     relay,
+    summaries: envelopeCipher,
     resolveTargets: (model) => modelServices.resolveTargets(model),
     meter: access.meter,
     accessKeys: access.keys,

@@ -168,7 +168,9 @@ test("input_tokens returns an estimate", async () => {
 
 test("a summary that was sealed with another key is an error that names the item", async () => {
   const { post } = await compactionFixture();
-  const encrypted_content = new EnvelopeCipher(Buffer.alloc(32, 7)).sealSummary("secret");
+  const encrypted_content = new EnvelopeCipher(Buffer.alloc(32, 7)).sealSummary({
+    summary: "secret",
+  });
   const input = [{ type: "compaction", id: "cmp_1", encrypted_content }];
   expect(await post("/responses", { input })).toMatchObject({
     status: 400,

@@ -20,6 +20,7 @@ import { meterRelay } from "../relay/meter-relay.ts";
 import type { ClientRequest } from "../relay/relay-plan.ts";
 import { SavingReceiver } from "../relay/saving-receiver.ts";
 import { isCompactionRequest } from "../responses/compact-history.ts";
+import { runWithContext } from "../responses/manage-context.ts";
 import { buildNewResponse, completeResponse } from "../responses/new-response.ts";
 import { findStoreProblem, toTaskError } from "../tasks/task-errors.ts";
 import { RequestSource } from "../upstream/request-source.ts";
@@ -32,7 +33,6 @@ import {
   buildHistoryFields,
   formerReasoningValues,
   isCodexClient,
-  runTruncated,
   withHistory,
 } from "./serve-model-requests.ts";
 import type { WebSocketConnection } from "./server.ts";
@@ -299,7 +299,10 @@ class ResponseSocket {
       source: new RequestSource(owner, resolved.request),
     };
     const metering = { key: accessKey, meter: usageMeter, model };
-    await runTruncated(meterRelay(relay, metering), exchange);
+    await runWithContext(meterRelay(relay, metering), exchange, {
+      isForwarded: relay.forwardsResponses(exchange.targets),
+      summaries: services.summaries,
+    });
     await saving.sent;
   }
 

@@ -14,7 +14,12 @@ import { clientWires } from "../relay/client-wire.ts";
 import { meterRelay } from "../relay/meter-relay.ts";
 import { StreamReceiver, type ReplyReceiver } from "../relay/receiver.ts";
 import type { ClientRequest } from "../relay/relay-plan.ts";
-import { listUserMessages, summarize, type CompactOptions } from "../responses/compact-history.ts";
+import {
+  buildCompactionItem,
+  listUserMessages,
+  summarize,
+  type CompactOptions,
+} from "../responses/compact-history.ts";
 import { buildNewResponse, completeResponse } from "../responses/new-response.ts";
 import { RequestSource } from "../upstream/request-source.ts";
 import type { ExchangeRecord } from "../upstream/upstream-client.ts";
@@ -62,7 +67,7 @@ async function compact(context: RequestContext, services: ModelRouteServices): P
         ...item,
         status: "completed",
       })),
-      buildCompactionItem(services.summaries.sealSummary(summary.text)),
+      buildCompactionItem(services.summaries.sealSummary({ summary: summary.text })),
     ],
     usage: summary.usage,
   });
@@ -120,7 +125,7 @@ export async function streamCompaction(
     const options = { relay, targets, signal, record, source };
     const summary = await summarize(resolved.request, options);
     if (summary === undefined) return undefined;
-    const item = buildCompactionItem(summaries.sealSummary(summary.text));
+    const item = buildCompactionItem(summaries.sealSummary({ summary: summary.text }));
     const completed = stream.complete(item, summary.usage);
     if (request.store !== false) await history.save(resolved, owner, completed);
     stream.end();
@@ -170,10 +175,6 @@ function createRelay(
   model: string,
 ): CompactOptions["relay"] {
   return meterRelay(relay, { key, meter: usageMeter, model });
-}
-
-function buildCompactionItem(sealed: string): JsonObject {
-  return { type: "compaction", id: newId("cmp"), encrypted_content: sealed };
 }
 
 function getModel({ model }: { model?: string | null }): string {

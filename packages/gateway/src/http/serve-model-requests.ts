@@ -8,17 +8,15 @@ import {
 import type { ResolvedRequest } from "../history/response-history.ts";
 import { clientWires } from "../relay/client-wire.ts";
 import { getMaxReplyValues, type ClientRequest } from "../relay/relay-plan.ts";
-import { toInputItems } from "../history/response-cache.ts";
-import { dropOldestItems } from "../responses/drop-oldest-items.ts";
 import { isCompactionRequest } from "../responses/compact-history.ts";
+import { runWithContext } from "../responses/manage-context.ts";
 import { serveCompaction } from "./serve-compaction.ts";
 import type { StoredResponse } from "@deltawire/store";
 import { replayResponse } from "../responses/replay-response.ts";
 import { meterRelay } from "../relay/meter-relay.ts";
 import { StreamReceiver, CompleteReplyReceiver } from "../relay/receiver.ts";
 import { SavingReceiver } from "../relay/saving-receiver.ts";
-import type { Relay, RelayExchange } from "../relay/relay.ts";
-import type { ExchangeOutcome, ExchangeRecord } from "../upstream/upstream-client.ts";
+import type { ExchangeRecord } from "../upstream/upstream-client.ts";
 import { RequestSource } from "../upstream/request-source.ts";
 import {
   getClientScope,
@@ -196,7 +194,7 @@ async function serveInBackground(
 
 async function relayReply(
   context: RequestContext,
-  { relay, history, resolveTargets, usageMeter }: ModelRouteServices,
+  { relay, history, resolveTargets, usageMeter, summaries }: ModelRouteServices,
   client: ClientRequest,
   {
     model,
@@ -232,7 +230,10 @@ async function relayReply(
   });
   const exchange = { client: resolvedClient, targets, receiver, signal, record, source };
   const metering = { key: accessKey, meter: usageMeter, model };
-  const result = await runTruncated(meterRelay(relay, metering), exchange);
+  const result = await runWithContext(meterRelay(relay, metering), exchange, {
+    isForwarded: relay.forwardsResponses(targets),
+    summaries,
+  });
   await receiver.sent;
   if (clientReceiver instanceof StreamReceiver) {
     // The client may have stopped reading without disconnecting.
@@ -242,31 +243,6 @@ async function relayReply(
   if (result === "aborted") return;
   context.firstByteAt = performance.now();
   sendJson(response, 200, clientReceiver.getReply() ?? {});
-}
-
-/** How often a request with `truncation: "auto"` is shortened. */
-const maxTruncations = 6;
-
-/** Leaves out the oldest items of a request with `truncation: "auto"` that does not fit into the context window. */
-export async function runTruncated(
-  relay: Pick<Relay, "run">,
-  exchange: RelayExchange,
-): Promise<ExchangeOutcome> {
-  let { client } = exchange;
-  if (client.wire !== "responses" || client.request.truncation !== "auto")
-    return relay.run(exchange);
-  for (let truncations = 0; ; truncations += 1) {
-    const items = toInputItems(client.request);
-    const shorter = truncations < maxTruncations ? dropOldestItems(items) : items;
-    const canShorten = shorter.length < items.length;
-    try {
-      return await relay.run({ ...exchange, client, throwsIfTooLong: canShorten });
-    } catch (error) {
-      const isTooLong = error instanceof GatewayError && error.code === "context_length_exceeded";
-      if (!isTooLong || !canShorten || exchange.receiver.hasSent) throw error;
-      client = { ...client, request: { ...client.request, input: [...shorter] } };
-    }
-  }
 }
 
 /** Returns the fields of a response that name what it continues. */

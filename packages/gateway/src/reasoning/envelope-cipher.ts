@@ -1,8 +1,14 @@
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from "node:crypto";
-import type { OpaqueReasoning } from "@deltawire/wire";
+import type { OpaqueReasoning, ResponseInputItem } from "@deltawire/wire";
 
 /** Marks an envelope of the gateway, with the version of its format. */
 const envelopePrefix = "dw1.";
+export interface SealedSummary {
+  readonly summary: string;
+  /** Items after the summary, if it replaces everything before it. */
+  readonly recentItems?: readonly ResponseInputItem[] | undefined;
+}
+
 const nonceLength = 12;
 const tagLength = 16;
 
@@ -27,17 +33,18 @@ export class EnvelopeCipher {
   }
 
   /** Seals the summary of a conversation, which can be opened for every upstream. */
-  sealSummary(summary: string): string {
-    return this.seal(summaryKeyName, { summary });
+  sealSummary(summary: SealedSummary): string {
+    return this.seal(summaryKeyName, summary);
   }
 
   /** Returns undefined if the envelope is not a summary that was sealed with this key. */
-  unsealSummary(envelope: string): string | undefined {
-    const { summary } = (this.unseal(summaryKeyName, envelope) ?? {}) as { summary?: unknown };
-    return typeof summary === "string" ? summary : undefined;
+  unsealSummary(envelope: string): SealedSummary | undefined {
+    const opened = (this.unseal(summaryKeyName, envelope) ?? {}) as Partial<SealedSummary>;
+    const { summary } = opened;
+    return typeof summary === "string" ? { ...opened, summary } : undefined;
   }
 
-  seal(upstream: string, reasoning: OpaqueReasoning | { summary: string }): string {
+  seal(upstream: string, reasoning: OpaqueReasoning | SealedSummary): string {
     const nonce = randomBytes(nonceLength);
     const cipher = createCipheriv("aes-256-gcm", this.#current.derive(upstream), nonce);
     const ciphertext = Buffer.concat([

@@ -81,6 +81,14 @@ export class Relay extends UpstreamClient {
     });
   }
 
+  /** True if all of these upstreams receive the requests of Responses clients in their own API. */
+  forwardsResponses(targets: RelayExchange["targets"]): boolean {
+    return targets.every(({ upstream, model }) => {
+      const configured = this.upstreams.get(upstream)?.config.speaks;
+      return (this.lessons.getSpeaks(upstream, model) ?? configured) === "responses";
+    });
+  }
+
   /** Returns the profile and the Responses flags of a model, including the lessons of this request. */
   #getKnownBehavior(
     { config }: Upstream,

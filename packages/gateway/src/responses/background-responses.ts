@@ -17,14 +17,18 @@ import { findAccessKeyProblem } from "../security/authenticator.ts";
 import type { UsageMeter } from "../security/usage-meter.ts";
 import { RequestSource } from "../upstream/request-source.ts";
 import type { ExchangeRecord } from "../upstream/upstream-client.ts";
+import type { EnvelopeCipher } from "../reasoning/envelope-cipher.ts";
 import { EventLog } from "./event-log.ts";
+import { runWithContext } from "./manage-context.ts";
 import { buildNewResponse } from "./new-response.ts";
 import { RunReceiver } from "./run-receiver.ts";
 
 type SharedResponseStore = ResponseStore & { readonly isShared: boolean };
 
 export interface BackgroundResponsesOptions {
-  relay: Pick<Relay, "run">;
+  relay: Pick<Relay, "run" | "forwardsResponses">;
+  /** Seals summaries of conversations. */
+  summaries: Pick<EnvelopeCipher, "sealSummary">;
   resolveTargets: (model: string) => Promise<readonly ModelTarget[]>;
   /** Counts what access keys use. */
   meter: Pick<UsageMeter, "assertModelAllowed" | "countsTokens" | "addModelUsage">;
@@ -372,7 +376,7 @@ export class BackgroundResponses {
     options: RunOptions & { accessKey: AccessKey | undefined },
     run: LocalRun,
   ): Promise<void> {
-    const { relay, resolveTargets, meter, accessKeys, onEnd } = this.#options;
+    const { relay, summaries, resolveTargets, meter, accessKeys, onEnd } = this.#options;
     const { request, isCodex, reasoning, keyId } = options;
     const model = request.model ?? "";
     const record: ExchangeRecord = { attempts: 0, lessons: [], repairs: new Map() };
@@ -395,7 +399,9 @@ export class BackgroundResponses {
       const source = new RequestSource(run.owner, request);
       const { signal } = run.controller;
       const meteredRelay = meterRelay(relay, { key, meter, model });
-      await meteredRelay.run({ client, targets, receiver, signal, record, source });
+      const exchange = { client, targets, receiver, signal, record, source };
+      const isForwarded = relay.forwardsResponses(targets);
+      await runWithContext(meteredRelay, exchange, { isForwarded, summaries });
     } catch (error) {
       const { code, message } = toErrorReply(error).body.error as { code: string; message: string };
       record.failure = code;

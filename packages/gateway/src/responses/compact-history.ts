@@ -1,4 +1,5 @@
 import type {
+  JsonObject,
   ResponseEvent,
   ResponseInputItem,
   ResponsesRequest,
@@ -7,6 +8,7 @@ import type {
 import type { ModelTarget } from "../config/config.ts";
 import { GatewayError } from "../gateway-error.ts";
 import { toInputItems } from "../history/response-cache.ts";
+import { newId } from "../new-id.ts";
 import type { ClientEvent } from "../relay/client-wire.ts";
 import type { ReplyReceiver } from "../relay/receiver.ts";
 import type { Relay } from "../relay/relay.ts";
@@ -64,6 +66,11 @@ export async function summarize(
 /** Returns the messages of the user, which a compacted conversation keeps. */
 export function listUserMessages(items: readonly ResponseInputItem[]): ResponseInputItem[] {
   return items.filter((item) => "role" in item && item.role === "user");
+}
+
+/** Returns an item with a sealed summary. */
+export function buildCompactionItem(sealed: string): JsonObject {
+  return { type: "compaction", id: newId("cmp"), encrypted_content: sealed };
 }
 
 async function requestSummary(

@@ -1,4 +1,5 @@
 import type { ResponseInputItem } from "@deltawire/wire";
+import { getCallId, isInstruction } from "../history/item-kinds.ts";
 
 /** Share of the items that is dropped at once. */
 const droppedShare = 1 / 4;
@@ -14,18 +15,9 @@ export function dropOldestItems(items: readonly ResponseInputItem[]): readonly R
   const count = Math.min(rest.length - 1, Math.ceil(rest.length * droppedShare));
   if (count <= 0) return items;
   const remaining = rest.slice(count);
-  const droppedCalls = new Set(rest.slice(0, count).flatMap(getCallId));
+  const droppedCalls = new Set(rest.slice(0, count).flatMap((item) => getCallId(item) ?? []));
   return [
     ...items.slice(0, firstOther),
-    ...remaining.filter((item) => !getCallId(item).some((id) => droppedCalls.has(id))),
+    ...remaining.filter((item) => !droppedCalls.has(getCallId(item) ?? "")),
   ];
-}
-
-function isInstruction(item: ResponseInputItem): boolean {
-  if (item.type === "additional_tools") return true;
-  return "role" in item && (item.role === "system" || item.role === "developer");
-}
-
-function getCallId(item: ResponseInputItem): string[] {
-  return "call_id" in item && typeof item.call_id === "string" ? [item.call_id] : [];
 }
