@@ -9,8 +9,7 @@ export function isInstruction(item: ResponseInputItem): boolean {
 /** True for what a model has returned: messages of the assistant, reasoning and calls. */
 export function isModelOutput(item: ResponseInputItem): boolean {
   if ("role" in item) return item.role === "assistant";
-  const { type = "message" } = item;
-  return type === "reasoning" || type.endsWith("_call");
+  return item.type === "reasoning" || item.type.endsWith("_call");
 }
 
 /** Returns the id of the call that an item is, or whose result it is. */

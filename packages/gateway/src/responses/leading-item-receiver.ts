@@ -81,7 +81,7 @@ export class LeadingItemReceiver implements ReplyReceiver {
 
 const addedEvents = 2;
 
-const toEvent = (fields: JsonObject): ClientEvent => fields as unknown as ClientEvent;
+const toEvent = (fields: JsonObject): ClientEvent => fields;
 
 /** The item comes after these. */
 const openingTypes: ReadonlySet<unknown> = new Set([
