@@ -3,6 +3,7 @@ import { defineConfig } from "vitest/config";
 // Tests run in vite's server environment, which does not read `resolve.conditions`.
 const ssr = { resolve: { conditions: ["@deltawire/source"] } };
 const folder = "packages/gateway/clients";
+const agents = "packages/gateway/agents";
 const page = "packages/web/browser-test";
 
 /** Real clients through the gateway; they are large and are fetched at the first run. */
@@ -48,6 +49,16 @@ export default defineConfig({
           testTimeout: 120_000,
           hookTimeout: 120_000,
           expect: { poll: { timeout: 30_000 } },
+        },
+      },
+      {
+        ssr,
+        test: {
+          name: "agents",
+          include: [`${agents}/*.test.ts`],
+          // Each test runs processes that use a core for a second or more.
+          maxConcurrency: 3,
+          testTimeout: 150_000,
         },
       },
       {

@@ -310,12 +310,19 @@ describe.each(pureTsconfigs)("%s is pure:", (folder) => {
   });
 });
 
-/** Libraries that all tests, checks and benchmarks may use, because several packages need the same servers, files or figures. */
+/** Libraries that all tests, checks and benchmarks may use, because several packages need the same servers, files, figures or rules. */
 const sharedTestImports = [
   "bench/machine.ts",
   "bench/measure.ts",
   "bench/processes.ts",
   "bench/report.ts",
+  "packages/wire/check/chat-sequence.ts",
+  "packages/wire/check/message-rules.ts",
+  "packages/wire/check/message-sequence.ts",
+  "packages/wire/check/passthrough-sequence.ts",
+  "packages/wire/check/response-sequence.ts",
+  "packages/wire/check/responses-rules.ts",
+  "packages/wire/check/upstream-rules.ts",
   "test/cluster/cluster.ts",
   "test/cluster/cluster-follower.ts",
   "test/cluster/cluster-process.ts",

@@ -1,8 +1,8 @@
 import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
-import { mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { lstat, mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
-import { clientSets, type ClientSet } from "./pinned-clients.ts";
+import { clientSets, clientSizes, type ClientSet } from "./pinned-clients.ts";
 
 const root = join(import.meta.dirname, "..");
 
@@ -19,8 +19,10 @@ export async function installClients(
   prepare: (folder: string) => Promise<void> = () => Promise.resolve(),
 ): Promise<void> {
   const names = Object.entries(clientSets[set]).map(([name, version]) => `${name} ${version}`);
+  const { download, installed } = clientSizes[set];
+  const sizes = `${download} MB, ${installed} MB installed`;
   await installOnce(
-    { name: set, stamp: buildStamp(set), contents: names.join(", ") },
+    { name: set, stamp: buildStamp(set), contents: `${names.join(", ")} (${sizes})` },
     async (folder) => {
       const manifest = { private: true, dependencies: clientSets[set] };
       await writeFile(join(folder, "package.json"), JSON.stringify(manifest, null, 2));
@@ -28,6 +30,14 @@ export async function installClients(
       await prepare(folder);
     },
   );
+}
+
+/** Returns the sets of which the pinned versions are not installed yet, each once. */
+export async function findMissingClients(sets: readonly ClientSet[]): Promise<ClientSet[]> {
+  const missing: ClientSet[] = [];
+  for (const set of new Set(sets))
+    if ((await readStamp(getClientFolder(set))) !== buildStamp(set)) missing.push(set);
+  return missing;
 }
 
 /**
@@ -104,6 +114,8 @@ async function npmInstall(folder: string, set: ClientSet): Promise<void> {
   let output = "";
   child.stdout.on("data", (text) => (output += String(text)));
   child.stderr.on("data", (text) => (output += String(text)));
+  const progress = setInterval(() => void printProgress(folder, set), progressIntervalMs);
+  child.on("close", () => clearInterval(progress));
   const failure = await new Promise<string>((resolve) => {
     child.on("error", (error) => resolve(error.message));
     child.on("close", (code, signal) =>
@@ -117,6 +129,29 @@ async function npmInstall(folder: string, set: ClientSet): Promise<void> {
       "`npm config get registry`, then try again. Without them, `npm run test:unit` only fails in tests of PostgreSQL." +
       `\n\n${output.trim()}`,
   );
+}
+
+const progressIntervalMs = 5000;
+
+async function printProgress(folder: string, set: ClientSet): Promise<void> {
+  const megabytes = Math.round((await measureFolder(folder)) / 1_000_000);
+  process.stderr.write(`  ${set}: ${megabytes} of ${clientSizes[set].installed} MB installed\n`);
+}
+
+/** Returns the size of the files in a folder in bytes, while others write to it. */
+async function measureFolder(folder: string): Promise<number> {
+  const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
+  let size = 0;
+  for (const entry of entries) {
+    const path = join(folder, entry.name);
+    size += entry.isDirectory()
+      ? await measureFolder(path)
+      : await lstat(path).then(
+          (file) => file.size,
+          () => 0,
+        );
+  }
+  return size;
 }
 
 /**

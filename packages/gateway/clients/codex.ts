@@ -1,11 +1,9 @@
-import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { createServer, type AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { getClientFolder } from "../../../test/install-clients.ts";
 import type { ClientSet } from "../../../test/pinned-clients.ts";
+import { runClientProcess, type ClientProcessResult } from "./client-process.ts";
 
 export interface CodexOptions {
   /** The gateway's URL. */
@@ -40,7 +38,7 @@ export interface Codex {
 }
 
 /** What `codex exec --json` did with one prompt. */
-interface CodexTurn {
+interface CodexTurn extends Omit<ClientProcessResult, "stdout"> {
   events: CodexEvent[];
   /** Finished items of all kinds, in order. */
   items: CodexItem[];
@@ -51,10 +49,6 @@ interface CodexTurn {
   /** Errors and warnings in events. */
   errors: string[];
   usage: Record<string, number>;
-  exitCode: number | null;
-  stderr: string;
-  /** Hosts beyond loopback that it tried to reach. */
-  outside: string[];
 }
 
 interface CodexEvent {
@@ -100,7 +94,7 @@ export async function createCodex(options: CodexOptions): Promise<Codex> {
 }
 
 /** The settings of a user, and those that keep Codex off the network and let it run commands without approval. */
-function formatConfig(options: CodexOptions): string {
+export function formatConfig(options: CodexOptions): string {
   return `approval_policy = "never"
 sandbox_mode = "danger-full-access"
 check_for_update_on_startup = false
@@ -137,8 +131,8 @@ interface NodeCommand {
   env: Record<string, string>;
 }
 
-function buildCommand(
-  { from = "current", byDeltawire }: CodexOptions,
+export function buildCommand(
+  { from = "current", byDeltawire }: Pick<CodexOptions, "from" | "byDeltawire">,
   args: string[],
 ): NodeCommand {
   const script = join(getClientFolder(from), "node_modules", "@openai", "codex", "bin", "codex.js");
@@ -150,87 +144,23 @@ function buildCommand(
   };
 }
 
-const turnTimeoutMs = 60_000;
-
 async function runCodex(
   { commandArguments, env }: NodeCommand,
   home: string,
   cwd: string,
 ): Promise<CodexTurn> {
-  const proxy = await startWatchingProxy();
-  const child = spawn(process.execPath, commandArguments, {
+  const { stdout, ...end } = await runClientProcess({
+    name: "Codex",
+    program: process.execPath,
+    commandArguments,
+    env: { CODEX_HOME: home, ...env },
+    home,
     cwd,
-    env: { ...buildEnvironment(home, proxy.url), ...env },
-    // With a terminal it would wait for more standard input.
-    stdio: ["ignore", "pipe", "pipe"],
-    // In a separate process group, so that its binary and their commands end with it.
-    detached: process.platform !== "win32",
   });
-  const end = (): void => {
-    if (child.pid !== undefined) endGroup(child.pid);
-  };
-  process.once("exit", end);
-  let timedOut = false;
-  const limit = setTimeout(() => {
-    timedOut = true;
-    end();
-  }, turnTimeoutMs);
-  let stdout = "";
-  let stderr = "";
-  child.stdout.setEncoding("utf8").on("data", (text: string) => (stdout += text));
-  child.stderr.setEncoding("utf8").on("data", (text: string) => (stderr += text));
-  try {
-    const [exitCode] = (await once(child, "close")) as [number | null];
-    if (timedOut)
-      throw new Error(`Codex was not done in ${turnTimeoutMs} ms:\n${stdout}\n${stderr}`);
-    return { ...parseTurn(stdout), exitCode, stderr, outside: proxy.hosts };
-  } finally {
-    clearTimeout(limit);
-    process.off("exit", end);
-    end();
-    proxy.close();
-  }
+  return { ...parseTurn(stdout), ...end };
 }
 
-function endGroup(pid: number): void {
-  try {
-    process.kill(process.platform === "win32" ? pid : -pid, "SIGKILL");
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
-  }
-}
-
-/** Nothing of the machine's own environment, which might contain a key. */
-function buildEnvironment(home: string, proxy: string): NodeJS.ProcessEnv {
-  return {
-    PATH: process.env["PATH"],
-    HOME: home,
-    CODEX_HOME: home,
-    LANG: "C.UTF-8",
-    HTTP_PROXY: proxy,
-    HTTPS_PROXY: proxy,
-    ALL_PROXY: proxy,
-    NO_PROXY: "127.0.0.1",
-  };
-}
-
-/** A proxy that rejects all connections and records their hosts. */
-async function startWatchingProxy() {
-  const hosts: string[] = [];
-  const server = createServer((socket) => {
-    socket.on("error", () => socket.destroy());
-    socket.once("data", (data) => {
-      hosts.push(data.toString("latin1").split("\r\n", 1)[0] ?? "");
-      socket.end("HTTP/1.1 403 Forbidden\r\ncontent-length: 0\r\n\r\n");
-    });
-  });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  return { url: `http://127.0.0.1:${port}`, hosts, close: () => server.close() };
-}
-
-function parseTurn(stdout: string): Omit<CodexTurn, "exitCode" | "stderr" | "outside"> {
+function parseTurn(stdout: string): Omit<CodexTurn, keyof ClientProcessResult> {
   const lines = stdout.split("\n").filter((line) => line.trim() !== "");
   const events = lines.map((line) => JSON.parse(line) as CodexEvent);
   const items = events.flatMap(({ type, item }) =>

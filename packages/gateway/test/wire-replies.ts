@@ -7,6 +7,8 @@ import { beginStream, chatChunk, formatEvent } from "./scripted-upstream.ts";
  */
 
 export interface ScriptedReply {
+  /** Part of the ids of the reply and its items, which must differ within a conversation. Default: 1. */
+  id?: string;
   reasoning?: string[];
   /** The encrypted reasoning of a Responses upstream. */
   sealed?: string;
@@ -101,11 +103,11 @@ function chatUsage({ input, output }: { input: number; output: number }): JsonOb
 }
 
 function responseObject(reply: ScriptedReply, status: "in_progress" | "completed"): JsonObject {
-  const { usage } = reply;
+  const { id = "1", usage } = reply;
   const isDone = status === "completed";
   return {
     ...buildRequestEcho({}),
-    id: "resp_1",
+    id: `resp_${id}`,
     object: "response",
     created_at: 1,
     completed_at: isDone ? 2 : null,
@@ -147,16 +149,22 @@ interface ScriptedItem {
   done: JsonObject;
 }
 
-function buildItems({ reasoning, sealed, text, calls = [] }: ScriptedReply): ScriptedItem[] {
+function buildItems({
+  id = "1",
+  reasoning,
+  sealed,
+  text,
+  calls = [],
+}: ScriptedReply): ScriptedItem[] {
   return [
-    ...(reasoning === undefined ? [] : [reasoningItem(reasoning, sealed)]),
-    ...(text === undefined ? [] : [messageItem(text)]),
+    ...(reasoning === undefined ? [] : [reasoningItem(id, reasoning, sealed)]),
+    ...(text === undefined ? [] : [messageItem(id, text)]),
     ...calls.map(callItem),
   ];
 }
 
-function reasoningItem(deltas: string[], sealed: string | undefined): ScriptedItem {
-  const item = { id: "rs_1", type: "reasoning" };
+function reasoningItem(id: string, deltas: string[], sealed: string | undefined): ScriptedItem {
+  const item = { id: `rs_${id}`, type: "reasoning" };
   const place = { summary_index: 0 };
   const part = (fragment: string) => ({ type: "summary_text", text: fragment });
   const fragment = deltas.join("");
@@ -177,8 +185,8 @@ function reasoningItem(deltas: string[], sealed: string | undefined): ScriptedIt
   };
 }
 
-function messageItem(deltas: string[]): ScriptedItem {
-  const item = { id: "msg_1", type: "message", role: "assistant" };
+function messageItem(id: string, deltas: string[]): ScriptedItem {
+  const item = { id: `msg_${id}`, type: "message", role: "assistant" };
   const place = { content_index: 0 };
   const part = (text: string) => ({ type: "output_text", text, annotations: [], logprobs: [] });
   const text = deltas.join("");

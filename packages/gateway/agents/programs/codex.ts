@@ -1,0 +1,25 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { clientSets, olderCodexSets } from "../../../../test/pinned-clients.ts";
+import { buildCommand, formatConfig } from "../../clients/codex.ts";
+import type { Agent } from "../agent.ts";
+
+/** Codex. Its last version with the Chat API is one of the older ones. */
+export const codexAgents: Agent[] = (["current", ...olderCodexSets] as const).map((set) => {
+  const wire = set === "codex-0.94.0" ? "chat" : "responses";
+  return {
+    name: "codex",
+    wire,
+    set,
+    version: clientSets[set]["@openai/codex"],
+    isLong: set !== "current",
+    configure: ({ url, model, home }) =>
+      writeFile(join(home, "config.toml"), formatConfig({ url, model, wire })),
+    buildCommand(prompt, { home }, isResumed) {
+      const resumed = isResumed ? ["resume", "--last"] : [];
+      const args = ["exec", "--json", "--skip-git-repo-check", ...resumed, prompt];
+      const { commandArguments, env } = buildCommand({ from: set }, args);
+      return { program: process.execPath, commandArguments, env: { CODEX_HOME: home, ...env } };
+    },
+  };
+});
