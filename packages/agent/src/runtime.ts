@@ -41,6 +41,7 @@ import { PrivateRecords, readCreationRecords, readTaskLog } from "./log/private-
 import { RuntimeError } from "./runtime-error.ts";
 import type { AgentRequest, TaskRequest } from "./task-request.ts";
 import { buildToolset } from "./task/toolset.ts";
+import { StoppedError } from "./task/stop-reason.ts";
 import { TreeRun, type InitialTree, type TreeLease, type TreeOptions } from "./run/tree-run.ts";
 import type { ModelPrice } from "./task/usage.ts";
 import type { Variables } from "./variables/variables.ts";
@@ -187,7 +188,7 @@ export class Runtime {
     id = this.#options.newId("task"),
     creation?: TaskCreation,
   ): Promise<string> {
-    if (this.#isClosed) throw new RuntimeError("closed", "the runtime is shutting down");
+    if (this.#isClosed) throw createClosedError();
     const { input, history = [], references_before, ...agentRequest } = request;
     const { owner = "" } = creation ?? {};
     const blobs = scopeBlobs(this.#options.blobs, owner);
@@ -199,7 +200,7 @@ export class Runtime {
     const { lastNumber } = scanReferences(history, references_before);
     await this.#cluster?.start();
     if (this.#trees.has(id)) throw createIdTakenError(id);
-    if (this.#isClosed) throw new RuntimeError("closed", "the runtime is shutting down");
+    if (this.#isClosed) throw createClosedError();
     const tree = this.#createTree(id, {
       privateRecords: new PrivateRecords(),
       include: agentRequest.include ?? [],
@@ -595,6 +596,8 @@ export class Runtime {
       return localResult ?? { type: "ended" };
     const result = await this.#cluster.send(rootTaskId, action);
     if (result.type === "withdrawn") throw createUnavailableError();
+    if (result.type === "failed" && result.code === "unavailable")
+      throw new RuntimeError(result.code, result.message);
     return result;
   }
 
@@ -617,8 +620,11 @@ export class Runtime {
         return { type: await this.#cancelUnresumable(rootTaskId, action.by, action.reason) };
       return { type: "failed", code: running.code, message: running.message };
     } catch (error) {
-      if (this.#cluster !== undefined && hasErrorCode(error, "lease_lost")) return undefined;
-      throw error;
+      // The action had no effect: the process that resumes the task performs it.
+      const isDetached = error instanceof StoppedError && error.reason.type === "detached";
+      if (this.#cluster !== undefined && (isDetached || hasErrorCode(error, "lease_lost")))
+        return undefined;
+      throw isDetached ? createClosedError() : error;
     }
   }
 
@@ -692,7 +698,7 @@ export class Runtime {
   /** Reserves a task for this process. Returns the epoch of the claim. */
   async #claim(id: string): Promise<number | "ended" | "elsewhere"> {
     if (this.#cluster === undefined) return firstEpoch;
-    if (this.#isClosed) throw new RuntimeError("closed", "the runtime is shutting down");
+    if (this.#isClosed) throw createClosedError();
     const [lease] = await this.#cluster.claimTasks([id]);
     if (lease !== undefined) return lease.epoch;
     return (await this.#cluster.hasEnded(id)) ? "ended" : "elsewhere";
@@ -705,7 +711,7 @@ export class Runtime {
     const request = getAgentRequest(privateRecords, id);
     const agent = await this.#options.agentFor(request, { recovered: true });
     this.#assertRunnable(agent, root.info.limits ?? agent.limits);
-    if (this.#isClosed) throw new RuntimeError("closed", "the runtime is shutting down");
+    if (this.#isClosed) throw createClosedError();
     const tree = this.#createTree(id, {
       state,
       privateRecords,
@@ -788,6 +794,10 @@ function hasErrorCode(error: unknown, code: StoreErrorCode): boolean {
 
 function createIdTakenError(id: string): RuntimeError {
   return new RuntimeError("id_taken", `a task with the id "${id}" exists`);
+}
+
+function createClosedError(): RuntimeError {
+  return new RuntimeError("closed", "the runtime is shutting down");
 }
 
 function createUnavailableError(): RuntimeError {

@@ -320,6 +320,31 @@ test("a task whose agent has become invalid is reported once, and can be cancele
   }
 });
 
+test.each(["cancel", "message"] as const)(
+  "a %s that arrives while a runtime is closed is rejected, because the task goes on later",
+  async (kind) => {
+    const running = Promise.withResolvers<void>();
+    const tool = defineTool({
+      name: "wait",
+      description: "Ignores the abort signal.",
+      input: { type: "object" },
+      effect: "once",
+      run: () => {
+        running.resolve();
+        return never;
+      },
+    });
+    const { agent } = scriptedAgent([[{ call: "wait", args: {} }]], { tools: [tool] });
+    const { runtime, id } = await start(agent);
+    await running.promise;
+    const closed = runtime.close();
+    const action = kind === "cancel" ? runtime.cancel(id, "me") : runtime.input(id, "Hi.", "steer");
+    await expect(action).rejects.toMatchObject({ name: "RuntimeError", code: "closed" });
+    await closed;
+    expect((await runtime.state(id)).tasks[id]?.status).toBe("working");
+  },
+);
+
 describe("a runtime that is closed with a waiting time", () => {
   const createSlowTool = (ms: number) =>
     defineTool({

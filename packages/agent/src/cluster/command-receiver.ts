@@ -1,5 +1,6 @@
 import type { MessageBus, TaskCommand } from "@deltawire/tasks";
 import { getErrorMessage } from "../event-text.ts";
+import { RuntimeError } from "../runtime-error.ts";
 import { busChannels } from "./bus-channels.ts";
 import type { ClusterStore } from "./cluster-options.ts";
 import type { TaskAction, TaskActionResult } from "./task-command.ts";
@@ -105,10 +106,14 @@ export class CommandReceiver {
     }
   }
 
-  /** Rethrows errors of the store, so that the action is repeated. Any other error becomes the answer. */
-  #toFailure(error: unknown): TaskActionResult {
+  /**
+   * Rethrows errors of the store, so that the action is repeated. Returns undefined if this process is shutting down, so that the
+   * next process performs the action. Any other error becomes the answer.
+   */
+  #toFailure(error: unknown): TaskActionResult | undefined {
     if (error instanceof Error && "code" in error && String(error.code).startsWith("store_"))
       throw error;
+    if (error instanceof RuntimeError && error.code === "closed") return undefined;
     const message = getErrorMessage(error);
     this.#options.onFailure(`a request from another process failed: ${message}`, error);
     return { type: "failed", code: "unavailable", message };

@@ -159,7 +159,10 @@ export class TreeRun {
     if (!this.hasFailed && !this.isDetached) await this.journal.whenStored();
   }
 
-  /** Cancels a task and its sub-agents, running or not. Returns `ended` if the task ended in another way first. */
+  /**
+   * Cancels a task and its sub-agents, running or not. Returns `ended` if the task ended in another way first. Throws a
+   * StoppedError if the run was stopped without ending the task.
+   */
   async cancel(
     taskId: string,
     by: string,
@@ -176,10 +179,15 @@ export class TreeRun {
     else run.stop({ type: "canceled", ...cancellation });
     await run?.ended;
     await this.journal.whenStored();
-    return this.state.tasks[taskId]?.status === "canceled" ? "canceled" : "ended";
+    const status = this.state.tasks[taskId]?.status;
+    if (!hasEnded(status)) throw new StoppedError({ type: "detached" });
+    return status === "canceled" ? "canceled" : "ended";
   }
 
-  /** Adds a user message to a task. Returns false if the task has ended. */
+  /**
+   * Adds a user message to a task. Returns false if the task has ended. Throws a StoppedError if the run was stopped without ending
+   * the task.
+   */
   async addInput(taskId: string, item: InputItem, delivery: "steer" | "queue"): Promise<boolean> {
     const state = this.state.tasks[taskId];
     if (state?.inputs.some((input) => input.item.id === item.id) === true) {
@@ -188,7 +196,10 @@ export class TreeRun {
       return true;
     }
     if (state === undefined || hasEnded(state.status)) return false;
-    if (this.tasks.get(taskId)?.signal.aborted === true) return false;
+    if (this.tasks.get(taskId)?.signal.aborted === true) {
+      if (this.isDetached) throw new StoppedError({ type: "detached" });
+      return false;
+    }
     this.writer.task(taskId).inputAdded(item, delivery);
     await this.journal.whenStored();
     return true;

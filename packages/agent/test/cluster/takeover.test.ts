@@ -8,8 +8,10 @@ import {
   hasStatus,
   leaseMs,
   openTestStore,
+  replaceMethod,
   waitForPending,
   waitForState,
+  type TestProcess,
 } from "./two-runtimes.ts";
 
 const never = new Promise<never>(() => undefined);
@@ -219,6 +221,41 @@ describe("a process that shuts down", () => {
     mayEnd.resolve();
     await closed;
   });
+
+  test.each(["decision", "cancel", "message"] as const)(
+    "leaves a %s of another process to the one that resumes the task",
+    async (kind) => {
+      const store = await openTestStore();
+      const { tool, ran } = createSendTool("ask_always");
+      const script = [sendCalls("anna"), [{ text: "Sent." }]];
+      const { agent, model } = createAgentWithTool(tool, script);
+      // Receives the request, and has released its tasks before it can perform it.
+      const receiving = replaceMethod(store, "listCommands", async (call) => {
+        const commands = (await call()) as unknown[];
+        if (commands.length > 0) await first.runtime.close();
+        return commands;
+      });
+      const first: TestProcess = createProcess(receiving, agent, {
+        cluster: { store: receiving, leaseMs, renewMs: 50 },
+      });
+      const second = createProcess(store, agent);
+      const id = await first.runtime.start({ agent: "main", input: "Go." });
+      const { approval_id } = await waitForPending(first, id);
+      if (kind === "cancel") {
+        expect(await second.runtime.cancel(id, "me")).toBe("canceled");
+        return;
+      }
+      if (kind === "message")
+        expect(await second.runtime.input(id, "To bob too.", "steer")).toBe("added");
+      const decision = { decision: "approve", by: "me" } as const;
+      const outcome = await second.runtime.decide(approval_id, decision);
+      expect(outcome).toMatchObject({ type: "resolved" });
+      await waitForState(second, id, hasStatus(id, "completed"));
+      expect(ran).toEqual([{ to: "anna" }]);
+      expect(JSON.stringify(model.requests).includes("To bob too.")).toBe(kind === "message");
+      expect([...first.failures, ...second.failures]).toEqual([]);
+    },
+  );
 
   test("while it claims tasks leaves them to others", async () => {
     const store = await openTestStore();
