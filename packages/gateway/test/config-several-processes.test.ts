@@ -15,18 +15,25 @@ describe("the bus", () => {
     expect(config.warnings).toEqual([]);
   });
 
-  test.each(["", "[store]\nenabled = false\nurl = 'postgres://db.example/chats'\n"])(
-    "is not used without a database, which is a warning",
-    (store) => {
-      const { bus, warnings } = parseToml(`${store}[bus]\nurl = "redis://redis.example"\n`);
-      expect(bus.url).toBeUndefined();
-      expect(warnings).toEqual([
-        expect.stringMatching(
-          /^d\.toml:\d+: bus\.url: is not used: only processes that share a PostgreSQL database need a bus/,
-        ),
-      ]);
-    },
-  );
+  test.each([
+    ["no store", ""],
+    ["a SQLite file", "[store]\npath = 'd.db'\n"],
+    ["a store that is off", "[store]\nenabled = false\nurl = 'postgres://db.example/chats'\n"],
+  ])("with %s is an error that says what to do", (_, store) => {
+    const toml = `${store}[bus]\nurl = "redis://redis.example"\n`;
+    const problem =
+      "url: needs a PostgreSQL store, which several gateways share; set store.url, or remove it: with SQLite, one gateway has all events";
+    expect(listProblems(toml)).toEqual([
+      formatProblem(toml.split("\n").length - 1, "bus", problem),
+    ]);
+  });
+
+  test("is not reported beside an invalid database", () => {
+    const toml = `[store]\nurl = "env:NO_SUCH_VARIABLE"\n[bus]\nurl = "redis://redis.example"\n`;
+    expect(listProblems(toml)).toEqual([
+      formatProblem(2, "store", "url: the environment variable NO_SUCH_VARIABLE is not set"),
+    ]);
+  });
 
   const invalidUrl =
     'url: must be the URL of a Redis server, such as "redis://user:password@host:6379", or rediss:// for TLS, with %2F for /, %40 for @ and %23 for # in the password';

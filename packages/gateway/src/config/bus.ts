@@ -3,20 +3,26 @@ import { decodeSection } from "./decode-section.ts";
 import type { DecodeContext } from "./decode-value.ts";
 import { hasValidEscapes, resolveSecretUrl } from "./secret-url.ts";
 
-/** Decodes `[bus]`: the Redis server over which processes notify each other. */
-export function decodeBus(table: unknown, store: StoreConfig, context: DecodeContext): BusConfig {
+/**
+ * Decodes `[bus]`: the Redis server over which processes notify each other. `hasDatabase`: true if the configuration has a
+ * `store.url`, even an invalid one.
+ */
+export function decodeBus(
+  table: unknown,
+  { store, hasDatabase }: { store: Pick<StoreConfig, "enabled">; hasDatabase: boolean },
+  context: DecodeContext,
+): BusConfig {
   const { problems } = context;
   const { url: secret, prefix } = decodeSection("bus", table, ["bus"], context);
   const url = resolveSecretUrl(secret, ["bus", "url"], redisUrl, problems);
   if (!/^[\w.:-]{1,100}$/.test(prefix))
     problems.error(["bus", "prefix"], "must consist of letters, digits and the characters _ . : -");
-  const isUsed = store.enabled && store.url !== undefined;
-  if (url !== undefined && !isUsed)
-    problems.warn(
+  if (secret !== undefined && !(hasDatabase && store.enabled))
+    problems.error(
       ["bus", "url"],
-      "is not used: only processes that share a PostgreSQL database need a bus; set store.url, or remove it",
+      "needs a PostgreSQL store, which several gateways share; set store.url, or remove it: with SQLite, one gateway has all events",
     );
-  return { url: isUsed ? url : undefined, prefix };
+  return { url, prefix };
 }
 
 const redisUrl = {

@@ -68,7 +68,9 @@ export function parseConfig(text: string, options: ParseConfigOptions): Config {
   );
   const skills = decodeSkills(document["skills"], options, context);
   const store = decodeStore(document["store"], options, context);
-  const bus = decodeBus(document["bus"], store, context);
+  const storeTable = document["store"];
+  const hasDatabase = isTomlTable(storeTable) && storeTable["url"] !== undefined;
+  const bus = decodeBus(document["bus"], { store, hasDatabase }, context);
   problems.throwIfAny();
   return {
     server: { ...server, demo: hasDemo },

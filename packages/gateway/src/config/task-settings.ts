@@ -348,7 +348,7 @@ export const taskSettingDefinitions = [
     type: "secret",
     defaultDescription: "none",
     description:
-      'A Redis server (6 or later), for faster live events of processes that share a database: `"redis://user:password@host:6379"`, `rediss://` for TLS, or `env:NAME`. Nothing is lost if it fails.',
+      'A Redis server (6 or later), for faster live events of processes that share a database: `"redis://user:password@host:6379"`, `rediss://` for TLS, or `env:NAME`. Needs `store.url`. Nothing is lost if it fails.',
   },
   {
     path: "bus.prefix",
