@@ -18,6 +18,7 @@ import { parseArgs } from "node:util";
 import { machineDescription } from "../../../bench/machine.ts";
 import { quantile } from "../../../bench/measure.ts";
 import { Cluster } from "../../../test/cluster/cluster.ts";
+import type { ClusterProcess } from "../../../test/cluster/cluster-process.ts";
 import { createClusterFollower } from "../../../test/cluster/cluster-follower.ts";
 import { explainMissingRedis } from "../../../test/redis-server.ts";
 import { createSeededRandom } from "../../../test/seeded-random.ts";
@@ -42,6 +43,8 @@ const userCount = 12;
 const followerCount = 6;
 const progressMs = 5000;
 const maxToolMs = 2000;
+/** How many lines of each process are printed if the check hangs. */
+const loggedLines = 10;
 /** A longer run counts as hung. */
 const maxMinutes = minutes + 5;
 
@@ -67,10 +70,11 @@ const stop = async (reason: string) => {
   await cluster.stop();
   process.exit(1);
 };
-const hungTimer = setTimeout(
-  () => void stop(`not done after ${maxMinutes} minutes`),
-  maxMinutes * 60_000,
-);
+let listRunning = (): readonly string[] => [];
+const hungTimer = setTimeout(() => {
+  console.log([...listRunning(), ...cluster.processes.map(describeProcess)].join("\n"));
+  void stop(`not done after ${maxMinutes} minutes`);
+}, maxMinutes * 60_000);
 process.once("SIGINT", () => void stop("interrupted"));
 process.once("SIGTERM", () => void stop("terminated"));
 try {
@@ -111,6 +115,7 @@ async function check(): Promise<void> {
     random: injectorRandom,
     onFault,
   });
+  listRunning = () => injector.listRunning();
   const workload = new Workload({
     balancer,
     followers,
@@ -184,6 +189,11 @@ async function check(): Promise<void> {
 }
 
 type Random = () => number;
+
+function describeProcess({ name, isRunning, log }: ClusterProcess): string {
+  const lastLines = log.trimEnd().split("\n").slice(-loggedLines).join("\n  ");
+  return `${name} ${isRunning ? "is running" : "has exited"}:\n  ${lastLines}`;
+}
 
 function printLine(name: string, text: string): void {
   console.log(`  ${name.padEnd(14)} ${text}`);

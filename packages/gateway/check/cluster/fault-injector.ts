@@ -43,10 +43,12 @@ export interface FaultInjectorOptions {
 export class FaultInjector {
   readonly #options: FaultInjectorOptions;
   readonly #stopController = new AbortController();
-  readonly #injections = new Set<Promise<void>>();
+  readonly #injections = new Map<Promise<void>, string>();
   readonly #failingTargets = new Set<ClusterProcess | "Redis">();
   #series: FaultKind[] = [];
   #loop: Promise<void> | undefined;
+  /** What is being done to each process. */
+  readonly #steps = new Map<ClusterProcess, string>();
   readonly counts = new Map<FaultKind, number>();
 
   constructor(options: FaultInjectorOptions) {
@@ -61,7 +63,12 @@ export class FaultInjector {
   async stop(): Promise<void> {
     this.#stopController.abort();
     await this.#loop;
-    await Promise.all(this.#injections);
+    await Promise.all(this.#injections.keys());
+  }
+
+  /** Describes the faults that are not over. */
+  listRunning(): string[] {
+    return [...this.#injections.values(), ...this.#steps.values()];
   }
 
   async #run(): Promise<void> {
@@ -75,7 +82,7 @@ export class FaultInjector {
       const injection = this.#inject(kind)
         .catch((error: unknown) => this.#options.onFault(`${kind}: ${String(error)}`))
         .finally(() => this.#injections.delete(injection));
-      this.#injections.add(injection);
+      this.#injections.set(injection, kind);
     }
   }
 
@@ -135,13 +142,16 @@ export class FaultInjector {
       ? this.#endProcess(process, kind)
       : this.#suspendProcess(process, kind));
     this.#failingTargets.delete(process);
+    this.#steps.delete(process);
   }
 
   async #endProcess(process: ClusterProcess, kind: "kill" | "stop"): Promise<void> {
     const { balancer, takeovers } = this.#options;
+    this.#steps.set(process, `${process.name} has not exited after ${kind}`);
     const exit = process.end(kind === "kill" ? "SIGKILL" : "SIGTERM");
     const healthCheck = sleep(healthCheckMs).then(() => balancer.setHealthy(process, false));
     await exit;
+    this.#steps.set(process, `${process.name} is not ready again, or its tasks are not taken over`);
     await Promise.all([
       takeovers.measure(process),
       sleep(this.#randomBetween(downMs))
