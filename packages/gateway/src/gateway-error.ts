@@ -10,6 +10,7 @@ export type GatewayErrorCode =
   | "request_too_large"
   | "encoding_not_supported"
   | "missing_token"
+  | "key_revoked"
   | "missing_scope"
   | "host_not_allowed"
   | "origin_not_allowed"
@@ -102,6 +103,7 @@ const statusByCode: Record<GatewayErrorCode | WireErrorCode, number> = {
   request_too_large: 413,
   encoding_not_supported: 415,
   missing_token: 401,
+  key_revoked: 401,
   missing_scope: 403,
   host_not_allowed: 403,
   origin_not_allowed: 403,
@@ -194,7 +196,8 @@ export function toErrorReply(error: unknown, { showsAddresses = false } = {}): E
   const headers: Record<string, string> = {};
   if (options.retryAfter !== undefined)
     headers["retry-after"] = String(Math.ceil(options.retryAfter));
-  if (code === "missing_token") headers["www-authenticate"] = 'Bearer realm="deltawire"';
+  if (status === 401 && code !== "upstream_rejected")
+    headers["www-authenticate"] = 'Bearer realm="deltawire"';
   if (status === 413 || status === 408) headers["connection"] = "close";
   // OpenAI's SDKs retry a 409 unless this header is "false".
   if (code === "approval_required") headers["x-should-retry"] = "false";

@@ -112,6 +112,8 @@ const dayMs = 24 * 60 * 60 * 1000;
 /** Limit for responses while the store is in memory. */
 const maxResponsesInMemoryMb = 64;
 const maxModelNameLength = 300;
+const firstKeyWarning =
+  'the first access key was created: requests without a key are rejected from now on (401 missing_token), also those of the page. Give each client a key ("keys create NAME"), or set server.tokens and give it one of them';
 /** How long a model list, or a request for an unknown model, waits for upstreams that have not listed their models yet. */
 const discoveryWaitMs = 1500;
 /** Minimum interval between model list requests to failed upstreams while no model is known. */
@@ -161,6 +163,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     getStoreProblem: () => tasks.unavailableError,
     onFailure: (message, cause) =>
       log.warn({ cause: redactErrorText(String(cause), relay.redactor) }, message),
+    onKeyRequired: ({ wasKnown }) =>
+      wasKnown ? log.warn(firstKeyWarning) : log.info("requests need an access key (keys list)"),
   });
   const isStoreInMemory =
     options.store === undefined &&

@@ -1,4 +1,5 @@
 import { openStore } from "@deltawire/store";
+import { createFetchTransport, EventClient } from "@deltawire/tasks";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import {
   canRunPostgres,
@@ -9,9 +10,15 @@ import { accessScopes, type AccessScope } from "../src/security/access-scopes.ts
 import { routes } from "../src/http/routes.ts";
 import { createAccessKeyToken } from "../src/security/access-key-format.ts";
 import { createAccessKey, revokeAccessKey } from "../src/security/manage-access-keys.ts";
-import { createClientIn, createKeyClient, keyGatewayFixture } from "./access-key-fixture.ts";
-import { sleep, testGateway, waitUntil } from "./gateway-fixture.ts";
+import {
+  createClientIn,
+  createKeyClient,
+  keyGatewayFixture,
+  type KeyClient,
+} from "./access-key-fixture.ts";
+import { sleep, testGateway, testUpstream, waitUntil } from "./gateway-fixture.ts";
 import { sendRawRequest } from "./raw-http.ts";
+import { beginStream, chatChunk, formatEvent } from "./scripted-upstream.ts";
 import { TestStream } from "./task-server-fixture.ts";
 
 // Revocations take effect within four seconds.
@@ -52,8 +59,14 @@ describe("an access key", () => {
     expect(await fetchError(gateway.url, {})).toMatchObject({
       status: 401,
       code: "missing_token",
-      message: expect.stringMatching(/requires a token; send .* with an access key/) as string,
+      message:
+        'this gateway requires an access key since its first one was created; create one with "keys create NAME" on its machine and send it as "Authorization: Bearer KEY", or set server.tokens and send one of them',
     });
+    const warnings = gateway.lines.filter((line) =>
+      line.includes("the first access key was created"),
+    );
+    expect(warnings).toEqual([expect.stringContaining('"level":40')]);
+    expect(warnings[0]).toContain("Give each client a key");
     for (const path of ["/healthz", "/readyz", "/openapi.json", "/"])
       expect([path, await fetchStatus(gateway.url, {}, path)]).toEqual([path, 200]);
   });
@@ -69,6 +82,22 @@ describe("an access key", () => {
     expect((await admin.request("GET", `/api/chats/${id}`)).status).toBe(404);
     expect((await admin.request("GET", "/api/chats")).body).toMatchObject({ data: [] });
     expect((await admin.request("GET", "/deltawire/keys")).status).toBe(200);
+  });
+
+  test("that exists at the start is no warning, and with tokens the first one is none either", async () => {
+    const store = await openStore({ path: ":memory:" });
+    await createAccessKey({ name: "ann" }, store);
+    const toml = "[server]\nport = 0\ndemo = true\n";
+    const restarted = await testGateway(toml, { store });
+    expect(restarted.lines.join("")).toContain("requests need an access key");
+    expect(restarted.lines.join("")).not.toContain("the first access key was created");
+    const token = "token-of-the-configuration-0123456789";
+    const { gateway, createClient } = await keyGatewayFixture(`tokens = ["${token}"]`);
+    await (await createClient({ name: "ann" })).request("GET", "/v1/models");
+    expect(await fetchError(gateway.url, {})).toMatchObject({
+      message: expect.stringMatching(/requires a token; send .* with an access key/) as string,
+    });
+    expect(gateway.lines.join("")).not.toContain("access key was created");
   });
 
   test("shares the data of its owner with the owner's other keys", async () => {
@@ -98,7 +127,7 @@ describe("an access key", () => {
       [ann.key, /^the access key "ann" was revoked; use another one$/],
       [bob.key, /^the access key "bob" expired on .*Z; use another one$/],
       [unknown, /^the access key ending in "\w{4}" is unknown; it may have been removed$/],
-      [unknown.slice(0, -1), /^the token is not one of this gateway's tokens; send /],
+      [unknown.slice(0, -1), /^the token is not an access key of this gateway; create one with /],
     ] as const) {
       const error = await fetchError(gateway.url, bearer(key));
       expect(error).toMatchObject({
@@ -173,6 +202,150 @@ describe("the page", () => {
     const reply = await signIn(gateway.url, ann.key);
     expect([reply.status, reply.headers.get("set-cookie")]).toEqual([401, null]);
     expect(await reply.text()).toContain("was revoked");
+  });
+});
+
+describe("what a revoked key has open ends with an error that says so", () => {
+  const message = 'the access key "ann" was revoked; use another one';
+  const question = { model: "up/endless", stream: true };
+  const chatRequest = { ...question, messages: [{ role: "user", content: "Hello" }] };
+  const uiMessage = { id: "m1", role: "user", parts: [{ type: "text", text: "Hello" }] };
+  const openAiError = { message, type: "authentication_error", param: null, code: "key_revoked" };
+  const connectionError = { type: "stream.error", code: "key_revoked", message };
+  const responsesError = {
+    type: "error",
+    code: "key_revoked",
+    message,
+    param: null,
+    error: openAiError,
+  };
+
+  async function revocationFixture(names = ["ann"]) {
+    const upstream = await testUpstream((_request, response) => {
+      beginStream(response);
+      response.write(formatEvent(chatChunk({ role: "assistant", content: "a fox" })));
+    });
+    const fixture = await keyGatewayFixture(
+      `[upstreams.up]\nbase_url = "${upstream.url}"\nspeaks = "chat"\n[agents.clerk]\nmodel = "up/endless"\n`,
+    );
+    const clients = await Promise.all(
+      names.map((name) => fixture.createClient({ name, owner: "team" })),
+    );
+    return { ...fixture, upstream, clients };
+  }
+
+  type Opened = Readonly<{ path: string; body?: object; headers?: Record<string, string> }>;
+
+  test.each<[string, Opened | ((client: KeyClient) => Promise<Opened>), object]>([
+    [
+      "Chat Completions",
+      { path: "/v1/chat/completions", body: chatRequest },
+      { error: openAiError },
+    ],
+    ["Responses", { path: "/v1/responses", body: { ...question, input: "Hello" } }, responsesError],
+    [
+      "an agent as a model",
+      { path: "/v1/responses", body: { model: "clerk", input: "Hello", stream: true } },
+      responsesError,
+    ],
+    [
+      "the replay of a background response",
+      async (client) => {
+        const body = { model: "up/endless", input: "Hello", background: true };
+        const reply = await client.request("POST", "/v1/responses", body);
+        return { path: `/v1/responses/${(reply.body as { id: string }).id}?stream=true` };
+      },
+      responsesError,
+    ],
+    [
+      "a new task",
+      {
+        path: "/api/tasks",
+        body: { model: "up/endless", input: "Hello" },
+        headers: { accept: "text/event-stream" },
+      },
+      connectionError,
+    ],
+    [
+      "the events of a task",
+      async (client) => {
+        const body = { model: "up/endless", input: "Hello" };
+        const reply = await client.request("POST", "/api/tasks", body);
+        return { path: `/api/tasks/${(reply.body as { task_id: string }).task_id}/events` };
+      },
+      connectionError,
+    ],
+    ["tasks and chats", { path: "/api/events?chats=" }, connectionError],
+    ["the chat feed", { path: "/api/chats/events" }, connectionError],
+    [
+      "the ai SDK",
+      {
+        path: "/api/ui-messages",
+        body: { id: "chat", messages: [uiMessage], model: "up/endless" },
+      },
+      { type: "error", errorText: message },
+    ],
+  ])("a stream of %s", async (_, opened, expected) => {
+    const { gateway, store, clients } = await revocationFixture();
+    const [client] = clients as [KeyClient];
+    const {
+      path,
+      body,
+      headers = {},
+    } = typeof opened === "function" ? await opened(client) : opened;
+    const response = await fetch(gateway.url + path, {
+      method: body === undefined ? "GET" : "POST",
+      headers: { ...bearer(client.key), "content-type": "application/json", ...headers },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    expect(response.status).toBe(200);
+    await revokeAccessKey("ann", store);
+    const events = (await response.text())
+      .split("\n")
+      .filter((line) => line.startsWith("data: {"))
+      .map((line) => JSON.parse(line.slice("data: ".length)) as object);
+    expect(events.length).toBeGreaterThan(1);
+    expect(events.at(-1)).toEqual(expected);
+  });
+
+  test("a request without a stream gets a 401, and its upstream is freed", async () => {
+    const { store, clients, upstream } = await revocationFixture();
+    const [client] = clients as [KeyClient];
+    const reply = client.request("POST", "/v1/chat/completions", { ...chatRequest, stream: false });
+    await waitUntil("the request is sent", () => upstream.requests.length === 1);
+    await revokeAccessKey("ann", store);
+    expect(await reply).toMatchObject({ status: 401, body: { error: openAiError } });
+    await upstream.requests[0]?.closed;
+  });
+
+  test("a page stops reconnecting, and streams of the owner's other keys go on", async () => {
+    const { gateway, store, clients } = await revocationFixture(["ann", "bob"]);
+    const [ann, bob] = clients as [KeyClient, KeyClient];
+    const connect = ({ key }: KeyClient) => {
+      const client = new EventClient({
+        transport: createFetchTransport(globalThis, { baseUrl: gateway.url, token: key }),
+        schedule(ms, run) {
+          const timer = setTimeout(run, ms);
+          return () => clearTimeout(timer);
+        },
+      });
+      onTestFinished(() => client.close());
+      client.followChats({
+        getCursor: () => undefined,
+        onEvent: () => undefined,
+        onConnection: () => undefined,
+      });
+      client.open();
+      return client;
+    };
+    const [first, second] = [connect(ann), connect(bob)];
+    await waitUntil("both are live", () =>
+      [first, second].every(({ connection }) => connection.state === "live"),
+    );
+    await revokeAccessKey("ann", store);
+    await waitUntil("it is rejected", () => first.connection.state === "rejected", 5000);
+    expect(first.connection.reason).toBe(message);
+    expect(second.connection.state).toBe("live");
   });
 });
 

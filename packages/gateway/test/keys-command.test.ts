@@ -38,7 +38,7 @@ describe("without a gateway, keys are stored in the database file", () => {
     const key = stdout.trim();
     expect([code, stdout, isAccessKeyToken(key)]).toEqual([0, `${key}\n`, true]);
     expect(stderr).toMatch(
-      /^Created the access key "phone" \(scopes models, tasks, chats\)\. Save it now: it is not shown again\.\nStore: \S+deltawire\.db\nThis is the first key: from now on, requests need a key or a token\./,
+      /^Created the access key "phone" \(scopes models, tasks, chats\)\. Save it now: it is not shown again\.\nStore: \S+deltawire\.db\nThis is the first key: within 4 s, all requests need a key\. Clients and pages that send none get a 401/,
     );
     const line =
       "create ci --owner phone --scopes admin,models --expires 2099-01-31 --requests-per-minute 60 --tokens-per-day 100000 --cost-per-day 2.5 --cost-per-month 20";

@@ -269,7 +269,13 @@ test("a connection ends when its access key is revoked, and its usage counts for
   });
   const closed = once(client.socket, "close");
   await revokeAccessKey("ann", store);
-  expect((await closed)[0]).toBe(1006);
+  const [code, reason] = (await closed) as [number, Buffer];
+  expect([code, reason.toString()]).toEqual([1008, "key_revoked"]);
+  expect(client.received.at(-1)).toMatchObject({
+    type: "error",
+    status: 401,
+    error: { code: "key_revoked", message: 'the access key "ann" was revoked; use another one' },
+  });
 });
 
 test("a gateway that stops ends its connections", async () => {

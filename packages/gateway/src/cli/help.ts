@@ -77,7 +77,7 @@ gateway instead. --write applies the changes and saves a backup of config.toml. 
     usage: "keys create NAME | keys list | keys revoke NAME | keys remove NAME [FLAG ...]",
     summary: "create, list and revoke access keys, each with its own chats, tasks and limits",
     details: `Clients send an access key as their token. The store has only its hash: create prints the key once, on standard output.
-As soon as there are keys, requests need a key or a configured token.
+As soon as there is a key, clients without a key or a configured token get 401: give each of them a key.
 
 A request above a limit is answered with 429 until the minute, day or month (UTC) ends. A key with a budget
 (--cost-per-...) can only use models with a price in [models].

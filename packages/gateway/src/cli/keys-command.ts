@@ -55,7 +55,8 @@ export async function runKeysCommand(args: readonly string[], terminal: Terminal
       const hasBudget = (newKey.limits.cost_per_day ?? newKey.limits.cost_per_month) !== undefined;
       if (hasBudget && ![...config.models.values()].some(({ price }) => price !== undefined))
         stderr.write(noPriceWarning);
-      if (isFirst && config.server.clients.length === 0) stderr.write(firstKeyNotice);
+      if (isFirst && config.server.clients.length === 0)
+        stderr.write(formatFirstKeyNotice(getCommandName(terminal.env)));
     } else if (action === "list") {
       const keys = await administration.list();
       const command = getCommandName(terminal.env);
@@ -80,8 +81,8 @@ export async function runKeysCommand(args: readonly string[], terminal: Terminal
   }
 }
 
-const firstKeyNotice =
-  "This is the first key: from now on, requests need a key or a token. Existing chats and tasks do not belong to any key;\nto open them, configure a token (server.tokens) and sign in with it.\n";
+const formatFirstKeyNotice = (command: string): string =>
+  `This is the first key: within 4 s, all requests need a key. Clients and pages that send none get a 401 from then on; give\neach a key of its own (${command} keys create NAME), or set server.tokens and give it one of them. Existing chats and tasks do\nnot belong to any key; to open them, sign in with a token of server.tokens. To undo this: ${command} keys revoke, then keys remove.\n`;
 const noPriceWarning =
   "Warning: a key with a budget can only use models with a price, and no model in [models] has one. Set price_input and price_output\nof a model, or limit the tokens instead (--tokens-per-day).\n";
 const formatOwnerNotice = (owner: string): string =>

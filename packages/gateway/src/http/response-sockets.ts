@@ -54,6 +54,10 @@ const maxConnectionMs = 60 * 60_000;
 const maxPendingResponses = 32;
 /** Beyond this many unsent bytes, the upstream is read more slowly. */
 const maxBufferedBytes = 1024 * 1024;
+/** Close code of connections whose access key has become invalid. */
+const policyViolation = 1008;
+/** How long a client has to close its side. */
+const closeTimeoutMs = 5000;
 /** The latest responses of a connection with `store: false` that can be continued. */
 const maxLocalResponses = 16;
 
@@ -123,7 +127,7 @@ class ResponseSocket {
     webSocket.on("pong", () => (this.#isAlive = true));
     // Invalid frames: the connection is closed with a code that says why.
     webSocket.on("error", () => undefined);
-    connection.signal.addEventListener("abort", () => webSocket.terminate(), { once: true });
+    connection.signal.addEventListener("abort", () => this.#abort(), { once: true });
     const timers = [
       setInterval(() => this.#ping(), pingIntervalMs).unref(),
       setTimeout(() => this.#expire(), maxConnectionMs).unref(),
@@ -144,6 +148,16 @@ class ResponseSocket {
     );
     this.#sendError(this.#drainReason, undefined);
     this.#closeIfIdle();
+  }
+
+  /** Closes the connection, with the reason if the access key has become invalid. */
+  #abort(): void {
+    const reason: unknown = this.#connection.signal.reason;
+    if (!(reason instanceof GatewayError)) return this.#webSocket.terminate();
+    this.#drainReason = reason;
+    this.#sendError(reason, undefined);
+    this.#webSocket.close(policyViolation, reason.code);
+    setTimeout(() => this.#webSocket.terminate(), closeTimeoutMs).unref();
   }
 
   #closeIfIdle(): void {

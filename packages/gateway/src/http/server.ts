@@ -13,12 +13,13 @@ import { isLoopback } from "../config/host-addresses.ts";
 import { logRequest, type Log } from "../log.ts";
 import { newId } from "../new-id.ts";
 import type { AccessKeys } from "../security/access-keys.ts";
-import { Authenticator, type Identity } from "../security/authenticator.ts";
+import { Authenticator, createEndedKeyError, type Identity } from "../security/authenticator.ts";
 import { assertAllowedOrigin, buildCorsHeaders } from "../security/origin-check.ts";
 import type { UsageMeter } from "../security/usage-meter.ts";
 import { BodyMemory } from "./body-memory.ts";
 import { sendJson, type BodyLimits, type RequestContext } from "./request-context.ts";
 import { ConnectionLimit } from "./connection-limit.ts";
+import { endReply } from "./end-reply.ts";
 import { isTooManyOpenFiles, GatewayError, toErrorReply } from "../gateway-error.ts";
 import { assertContentLength } from "./request-body.ts";
 import { RequestQueue } from "./request-queue.ts";
@@ -95,7 +96,7 @@ export interface WebSocketConnection {
   readonly socket: Duplex;
   readonly head: Buffer;
   readonly sender: Identity;
-  /** Aborted when the connection is closed, the access key becomes invalid, or the gateway stops. */
+  /** Aborted when the connection is closed, the access key becomes invalid (with a GatewayError), or the gateway stops. */
   readonly signal: AbortSignal;
 }
 
@@ -200,7 +201,7 @@ export function createHttpServer({
     const unwatchKey =
       accessKey === undefined || keyHash === undefined
         ? undefined
-        : access?.keys.watch(keyHash, () => controller.abort());
+        : watchKey(keyHash, (problem) => controller.abort(problem));
     const connection: WebSocketConnection = {
       id: newId("ws"),
       request,
@@ -239,6 +240,8 @@ export function createHttpServer({
     let isLogged = true;
     let failure: string | undefined;
     let unwatchKey: (() => void) | undefined;
+    let keyProblem: GatewayError | undefined;
+    let routeName: RouteName | undefined;
     try {
       assertAllowedOrigin(request.headers, config);
       for (const [name, value] of Object.entries(buildCorsHeaders(request.headers, config)))
@@ -258,12 +261,16 @@ export function createHttpServer({
         );
       }
       isLogged = !match.isPublic;
+      routeName = match.name;
       if (!isProbe(match.name)) connectionLimit.assertWithinLimit(request.socket, response);
       const { pathParam, secondPathParam } = match;
       Object.assign(context, { pathParam, secondPathParam });
-      unwatchKey = await authorize(context, match, () => {
-        abortController.abort();
-        response.destroy();
+      unwatchKey = await authorize(context, match, (problem) => {
+        failure = problem.code;
+        keyProblem = problem;
+        // Other replies end when the handler does.
+        if (response.headersSent || !request.complete) endReply(response, match.name, problem);
+        abortController.abort(problem);
       });
       if (!match.isPublic && isDraining)
         throw new GatewayError("shutting_down", "the gateway is shutting down", { retryAfter: 5 });
@@ -283,9 +290,12 @@ export function createHttpServer({
       if (response.writableEnded) request.resume();
     } catch (error) {
       const isLocal = context.client === undefined && isLoopback(config.host);
-      failure = await sendError(error, context, { log, showsAddresses: isLocal });
+      const code = await sendError(error, context, { log, showsAddresses: isLocal });
+      failure ??= code;
     } finally {
       unwatchKey?.();
+      if (keyProblem !== undefined && routeName !== undefined)
+        endReply(response, routeName, keyProblem);
       if (isLogged)
         logRequest(log, {
           id,
@@ -306,13 +316,13 @@ export function createHttpServer({
   }
 
   /**
-   * Adds the sender to the context. Throws a GatewayError if it may not use the route. Calls `onKeyInvalid` if the access key is
-   * revoked or expires before the returned function is called.
+   * Adds the sender to the context. Throws a GatewayError if it may not use the route. Calls `onKeyInvalid` with the reason if the
+   * access key is revoked or expires before the returned function is called.
    */
   async function authorize(
     context: RequestContext,
     { name, isPublic }: Extract<RouteMatch, { type: "route" }>,
-    onKeyInvalid: () => void,
+    onKeyInvalid: (problem: GatewayError) => void,
   ): Promise<(() => void) | undefined> {
     if (isPublic && name !== "session") return undefined;
     const sender = await authenticator.identify(context.request.headers);
@@ -324,7 +334,16 @@ export function createHttpServer({
     Object.assign(context, { client, owner, accessKey });
     if (accessKey === undefined || keyHash === undefined) return undefined;
     assertScope(accessKey, name);
-    return access?.keys.watch(keyHash, onKeyInvalid);
+    return watchKey(keyHash, onKeyInvalid);
+  }
+
+  function watchKey(
+    keyHash: string,
+    onInvalid: (problem: GatewayError) => void,
+  ): (() => void) | undefined {
+    return access?.keys.watch(keyHash, (key) =>
+      onInvalid(createEndedKeyError(key, access.keys.getTime())),
+    );
   }
 
   return {

@@ -89,7 +89,9 @@ export class StreamReceiver implements ReplyReceiver {
    * each). Forwarded bytes did not get faster.
    */
   #write(text: string): boolean {
-    if (this.#socket === undefined || text.length > maxFramedLength)
+    // The server may have ended the response with an error.
+    const isFramed = this.#socket !== undefined && !this.#response.writableEnded;
+    if (this.#socket === undefined || !isFramed || text.length > maxFramedLength)
       return this.#response.write(text);
     return this.#socket.write(`${Buffer.byteLength(text).toString(16)}\r\n${text}\r\n`);
   }

@@ -19,6 +19,8 @@ export interface AccessControlOptions {
   /** Returns why the store is closed. */
   getStoreProblem: () => GatewayError | undefined;
   onFailure: (message: string, cause: unknown) => void;
+  /** Called when requests begin to need an access key. `wasKnown`: true if they were served without one before. */
+  onKeyRequired: (options: { wasKnown: boolean }) => void;
 }
 
 /** Decides who may send requests, and how much: tokens of the configuration, and access keys of the store. */
@@ -30,12 +32,15 @@ export class AccessControl {
   #store: OwnerStore | undefined;
 
   constructor(options: AccessControlOptions) {
-    const { clients, localToken, storePath, getPrice, getStoreProblem, onFailure } = options;
+    const { clients, localToken, storePath, getPrice, getStoreProblem } = options;
+    const { onFailure, onKeyRequired } = options;
     this.#getStoreProblem = getStoreProblem;
     const getStore = () => this.getStore();
     this.keys = new AccessKeys({
       getStore,
       hasKeysInClosedStore: storePath === undefined ? undefined : () => hasKeysInFile(storePath),
+      // With tokens in the configuration, requests have always needed one.
+      onFirstKey: clients.length > 0 ? undefined : onKeyRequired,
     });
     this.meter = new UsageMeter({
       getStore,

@@ -32,6 +32,8 @@ export interface AccessKeysOptions {
    * last applies.
    */
   hasKeysInClosedStore?: (() => Promise<boolean>) | undefined;
+  /** Called when keys are found where there were none before. `wasKnown`: false if that was unknown, as at the start. */
+  onFirstKey?: ((options: { wasKnown: boolean }) => void) | undefined;
   /** Returns the time in milliseconds; default `Date.now`. */
   now?: () => number;
 }
@@ -41,6 +43,9 @@ interface CachedKey {
   readonly checkedAt: number;
   usedAt: number;
 }
+
+/** `key`: undefined if it was removed; active if it could not be checked for a minute. */
+type KeyWatcher = (key: AccessKey | undefined) => void;
 
 interface IdWatcher {
   readonly listKeyIds: () => ReadonlySet<string>;
@@ -54,12 +59,13 @@ interface IdWatcher {
 export class AccessKeys {
   readonly #getStore: () => AccessKeyStore;
   readonly #hasKeysInClosedStore: (() => Promise<boolean>) | undefined;
+  readonly #onFirstKey: AccessKeysOptions["onFirstKey"];
   readonly #now: () => number;
   readonly #clock: StoreClock;
   readonly #cachedKeys = new Map<string, CachedKey>();
   /** Hashes without a key, and when that was checked. */
   readonly #unknownHashes = new Map<string, number>();
-  readonly #watchers = new Map<string, Set<() => void>>();
+  readonly #watchers = new Map<string, Set<KeyWatcher>>();
   #problem: unknown;
   readonly #idWatchers = new Set<IdWatcher>();
   readonly #usedIds = new Set<string>();
@@ -74,9 +80,10 @@ export class AccessKeys {
   #isUnreachable = false;
   #keysById: { keys: ReadonlyMap<string, AccessKey>; readAt: number } | undefined;
 
-  constructor({ getStore, hasKeysInClosedStore, now = Date.now }: AccessKeysOptions) {
+  constructor({ getStore, hasKeysInClosedStore, onFirstKey, now = Date.now }: AccessKeysOptions) {
     this.#getStore = getStore;
     this.#hasKeysInClosedStore = hasKeysInClosedStore;
+    this.#onFirstKey = onFirstKey;
     this.#now = now;
     this.#clock = new StoreClock({ getTime: () => getStore().getTime() }, now);
   }
@@ -150,9 +157,12 @@ export class AccessKeys {
     return this.#keysById?.keys.get(keyId);
   }
 
-  /** Calls `onInvalid` once the key is revoked or expires. Returns a function that stops watching. */
-  watch(hash: string, onInvalid: () => void): () => void {
-    const watchers = this.#watchers.get(hash) ?? new Set();
+  /**
+   * Calls `onInvalid` with the key once it is revoked or expires, undefined if it was removed. Returns a function that stops
+   * watching.
+   */
+  watch(hash: string, onInvalid: KeyWatcher): () => void {
+    const watchers = this.#watchers.get(hash) ?? new Set<KeyWatcher>();
     this.#watchers.set(hash, watchers.add(onInvalid));
     return () => {
       watchers.delete(onInvalid);
@@ -183,6 +193,8 @@ export class AccessKeys {
     try {
       await this.#lookup.call();
       await this.#clock.sync();
+      // Before the tasks of the keys are canceled, so that streams end with the reason.
+      this.#callWatchers();
       await this.#callIdWatchers();
       await this.#storeUses();
       this.#problem = undefined;
@@ -205,7 +217,7 @@ export class AccessKeys {
       hasKeys = this.#hasKeys === true ? true : undefined;
     }
     // It may have been opened meanwhile.
-    if (!this.#isOpen()) this.#hasKeys = hasKeys;
+    if (!this.#isOpen()) this.#setHasKeys(hasKeys);
   }
 
   #isOpen(): boolean {
@@ -248,7 +260,7 @@ export class AccessKeys {
     this.#wantedHashes = new Set();
     const checkedAt = this.#now();
     const { matches, hasKeys } = await this.#findInStore(hashes);
-    this.#hasKeys = hasKeys;
+    this.#setHasKeys(hasKeys);
     for (const { hash, key } of matches) {
       hashes.delete(hash);
       this.#unknownHashes.delete(hash);
@@ -262,6 +274,13 @@ export class AccessKeys {
     }
     dropOldest(this.#unknownHashes, maxUnknownHashes);
     dropOldest(this.#cachedKeys, maxCachedKeys);
+  }
+
+  #setHasKeys(hasKeys: boolean | undefined): void {
+    const previous = this.#hasKeys;
+    this.#hasKeys = hasKeys;
+    if (hasKeys === true && previous !== true)
+      this.#onFirstKey?.({ wasKnown: previous !== undefined });
   }
 
   async #findInStore(hashes: ReadonlySet<string>) {
@@ -285,7 +304,7 @@ export class AccessKeys {
         now - cached.checkedAt <= unreachableGraceMs;
       if (isValid) continue;
       this.#watchers.delete(hash);
-      for (const onInvalid of watchers) onInvalid();
+      for (const onInvalid of watchers) onInvalid(cached?.key);
     }
   }
 

@@ -6,7 +6,12 @@ import { hashAccessKey, isAccessKeyToken } from "./access-key-format.ts";
 import { getAccessKeyState, type AccessKeys } from "./access-keys.ts";
 import { isSameOriginRequest } from "./origin-check.ts";
 import { deriveSessionValue, parseSessionCookies } from "./session.ts";
-import { createTokenError, parseToken, TokenVerifier } from "./token-verifier.ts";
+import {
+  createTokenError,
+  parseToken,
+  TokenVerifier,
+  type AcceptedCredentials,
+} from "./token-verifier.ts";
 
 /** Who sent a request: a client of the configuration, or the owner of an access key. */
 export type RequestClient = Pick<ClientConfig, "name" | "toolCalls" | "reasoning">;
@@ -56,6 +61,11 @@ export class Authenticator {
     return this.#tokens.isRequired || this.#accessKeys?.hasKeys === true;
   }
 
+  get #acceptedCredentials(): AcceptedCredentials {
+    if (this.#accessKeys?.hasKeys !== true) return "tokens";
+    return this.#tokens.isRequired ? "tokens and keys" : "keys";
+  }
+
   /** Returns the sender, or why the request cannot be served: 401, or 503 if access keys cannot be read. */
   async identify(headers: IncomingHttpHeaders): Promise<Identity | GatewayError> {
     const token = parseToken(headers);
@@ -85,7 +95,7 @@ export class Authenticator {
           `the access key ending in "${token.slice(-4)}" is unknown; it may have been removed`,
         )
       );
-    if (this.isRequired) return createTokenError(token !== "", this.#accessKeys?.hasKeys === true);
+    if (this.isRequired) return createTokenError(token, this.#acceptedCredentials);
     if (this.#accessKeys !== undefined && this.#accessKeys.hasKeys === undefined)
       return new GatewayError(
         "store_unavailable",
@@ -125,6 +135,26 @@ export function findAccessKeyProblem(key: AccessKey, now: number): string | unde
     default:
       return undefined;
   }
+}
+
+/**
+ * Returns the error for requests in progress whose key has become invalid. `key`: undefined if it was removed; an active one could
+ * not be checked for too long. `now`: see `AccessKeys.getTime`.
+ */
+export function createEndedKeyError(key: AccessKey | undefined, now: number): GatewayError {
+  if (key === undefined)
+    return new GatewayError(
+      "key_revoked",
+      "the access key of this request was removed; use another one",
+    );
+  const problem = findAccessKeyProblem(key, now);
+  return problem === undefined
+    ? new GatewayError(
+        "store_unavailable",
+        `the access key "${key.name}" could not be checked for a minute, because the store cannot be reached; try again`,
+        { retryAfter: 5 },
+      )
+    : new GatewayError("key_revoked", problem);
 }
 
 function toIdentity(client: RequestClient | undefined): Identity {

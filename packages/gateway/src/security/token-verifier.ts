@@ -38,17 +38,31 @@ export function parseToken(headers: IncomingHttpHeaders): string {
   return typeof key === "string" ? key : "";
 }
 
-/** Creates the error for a missing or wrong token. `hasKeys`: true if the gateway also accepts access keys. */
-export function createTokenError(hasWrongToken: boolean, hasKeys: boolean): GatewayError {
-  const problem = hasWrongToken
-    ? "the token is not one of this gateway's tokens"
-    : "this gateway requires a token";
-  const alternative = hasKeys ? "an access key, " : "";
+/** What clients may send: tokens of the configuration, or access keys. */
+export type AcceptedCredentials = "tokens" | "tokens and keys" | "keys";
+
+/** Creates the error for a missing or wrong token. `token`: "" if none was sent. */
+export function createTokenError(token: string, accepted: AcceptedCredentials): GatewayError {
+  if (accepted === "keys")
+    return new GatewayError(
+      "missing_token",
+      token === ""
+        ? `this gateway requires an access key since its first one was created; ${keyAdvice}`
+        : `the token is not an access key of this gateway; ${keyAdvice}`,
+    );
+  const problem =
+    token === ""
+      ? "this gateway requires a token"
+      : "the token is not one of this gateway's tokens";
+  const alternative = accepted === "tokens" ? "" : "an access key, ";
   return new GatewayError(
     "missing_token",
     `${problem}; send "Authorization: Bearer TOKEN" with ${alternative}a configured token or the value of DELTAWIRE_TOKEN`,
   );
 }
+
+const keyAdvice =
+  'create one with "keys create NAME" on its machine and send it as "Authorization: Bearer KEY", or set server.tokens and send one of them';
 
 function hashToken(token: string): Buffer {
   return createHash("sha256").update(token).digest();

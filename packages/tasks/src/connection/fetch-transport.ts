@@ -26,6 +26,13 @@ interface StreamResponse {
 
 type StreamChunk = { readonly done: boolean; readonly value?: Uint8Array | undefined };
 
+/** The last event of a connection that the gateway ends. */
+interface StreamError {
+  readonly type: "stream.error";
+  readonly code: string;
+  readonly message: string;
+}
+
 type Handlers = Parameters<EventTransport>[1];
 
 export interface FetchTransportOptions {
@@ -35,7 +42,8 @@ export interface FetchTransportOptions {
 }
 
 /**
- * Creates the transport of an `EventClient` over `GET /api/events`. A 401 ends the retries. If the gateway rejects the requested
+ * Creates the transport of an `EventClient` over `GET /api/events`. A 401, or a key that is
+ * revoked later, ends the retries. If the gateway rejects the requested
  * tasks, the client stops following them. Every other error may be temporary, so the connection is opened again.
  */
 export function createFetchTransport<Signal>(
@@ -60,8 +68,12 @@ export function createFetchTransport<Signal>(
         const { done, value } = await reader.read();
         if (done || value === undefined) return handlers.onClosed();
         handlers.onActivity();
-        for (const data of sse.push(value))
-          handlers.onEvent(JSON.parse(data) as TaskStreamEvent | ChatFeedMessage);
+        for (const data of sse.push(value)) {
+          const event = JSON.parse(data) as TaskStreamEvent | ChatFeedMessage | StreamError;
+          if (event.type !== "stream.error") handlers.onEvent(event);
+          else if (event.code === "key_revoked") return handlers.onRejected(event.message);
+          else return handlers.onClosed(event.message);
+        }
       }
     };
     read().catch((error: unknown) => handlers.onClosed(getErrorMessage(error)));

@@ -47,7 +47,10 @@ export class OpenConnections {
   ): Promise<void> {
     if (request.method === "HEAD") return void response.writeHead(200, sseHeaders).end();
     if (this.#isClosed) throw new GatewayError("shutting_down", "the gateway is shutting down");
-    const disconnect = (): void => void response.destroy();
+    // The server may have ended the response with an error, which must be sent.
+    const disconnect = (): void => {
+      if (!response.writableEnded) response.destroy();
+    };
     this.#openConnections.add(connection);
     signal.addEventListener("abort", disconnect, { once: true });
     try {

@@ -36,7 +36,10 @@ export class TranslatedStreams {
       translator,
       connection,
     );
-    const disconnect = (): void => void response.destroy();
+    // The server may have ended the response with an error, which must be sent.
+    const disconnect = (): void => {
+      if (!response.writableEnded) response.destroy();
+    };
     try {
       if (!(await writer.loadHead())) throw createTaskNotFoundError(rootTaskId);
       if (isResumable) this.#resumableResponses.add(response);
