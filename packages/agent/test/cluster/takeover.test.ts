@@ -241,17 +241,21 @@ describe("a process that shuts down", () => {
       const second = createProcess(store, agent);
       const id = await first.runtime.start({ agent: "main", input: "Go." });
       const { approval_id } = await waitForPending(first, id);
-      if (kind === "cancel") {
-        expect(await second.runtime.cancel(id, "me")).toBe("canceled");
-        return;
-      }
-      if (kind === "message")
-        expect(await second.runtime.input(id, "To bob too.", "steer")).toBe("added");
-      const decision = { decision: "approve", by: "me" } as const;
-      const outcome = await second.runtime.decide(approval_id, decision);
-      expect(outcome).toMatchObject({ type: "resolved" });
-      await waitForState(second, id, hasStatus(id, "completed"));
-      expect(ran).toEqual([{ to: "anna" }]);
+      const actions = {
+        decision: () => second.runtime.decide(approval_id, { decision: "approve", by: "me" }),
+        cancel: () => second.runtime.cancel(id, "me"),
+        message: () => second.runtime.input(id, "To bob too.", "steer"),
+      };
+      expect(await actions[kind]()).toEqual(
+        {
+          decision: expect.objectContaining({ type: "resolved" }),
+          cancel: "canceled",
+          message: "added",
+        }[kind],
+      );
+      if (kind === "message") await actions.decision();
+      await waitForState(second, id, hasStatus(id, kind === "cancel" ? "canceled" : "completed"));
+      expect(ran).toEqual(kind === "cancel" ? [] : [{ to: "anna" }]);
       expect(JSON.stringify(model.requests).includes("To bob too.")).toBe(kind === "message");
       expect([...first.failures, ...second.failures]).toEqual([]);
     },
