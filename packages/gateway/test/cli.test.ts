@@ -52,6 +52,15 @@ describe("command line parsing", () => {
       flags: { port: "99", json: false },
       args: ["exec", "--json", "--help", "x y"],
     });
+    expect(parseCommandLine(["-p", "99", "claude", "-p", "hi", "--model", "x"])).toMatchObject({
+      name: "claude",
+      flags: { port: "99" },
+      args: ["-p", "hi", "--model", "x"],
+    });
+    expect(parseCommandLine(["run", "-m", "x", "--", "pi", "--help"])).toMatchObject({
+      name: "run",
+      args: ["-m", "x", "--", "pi", "--help"],
+    });
     expect(parseCommandLine(["migrate", "a.toml", "--write"])).toMatchObject({
       name: "migrate",
       args: ["a.toml", "--write"],
@@ -85,7 +94,7 @@ describe("help and version", () => {
       expect(stdout).toContain(command);
       expect(stdout).toMatch(/\nExamples:\n {2}deltawire/);
       expect(stdout.includes("--reset")).toBe(command === "lessons");
-      expect(stdout.includes("--write ")).toBe(command === "migrate");
+      expect(stdout.includes("--write ")).toBe(command === "migrate" || command === "connect");
       for (const line of stdout.split("\n")) expect(line.length).toBeLessThanOrEqual(120);
     },
   );
@@ -98,6 +107,16 @@ describe("help and version", () => {
     expect(stdout).not.toContain("deltawire models");
     const serve = await runCommand(["serve", "--help"], { env: { npm_lifecycle_event: "start" } });
     expect(serve.stdout).toMatch(/^ {2}npm start$/m);
+  });
+
+  test("flags and the agent of connect may be in any order", () => {
+    for (const line of ["connect claude -m x --write", "-m x --write connect claude"])
+      expect(parseCommandLine(line.split(" "))).toMatchObject({
+        name: "connect",
+        agent: "claude",
+        modelFlags: { model: "x" },
+        write: true,
+      });
   });
 
   test("flags after the first argument of codex belong to Codex", () => {

@@ -42,6 +42,46 @@ Put flags of the gateway before the word codex; everything after it is passed to
       ],
     ],
   },
+  claude: {
+    usage: "[FLAG ...] claude [-m NAME] [CLAUDE CODE ARGUMENT ...]",
+    summary: "run the installed Claude Code through this gateway, without changing any file",
+    details: `Runs the installed Claude Code against the running gateway. If none is running, starts one for as long as Claude Code
+runs. Claude Code gets the model for all its own names (opus, sonnet, ...) and the context window of the model.
+Put other flags of the gateway before the word claude; everything after it, except -m, --model and --small-model, is
+passed to Claude Code.`,
+    examples: [
+      ["claude", "run Claude Code with the first chat model of the gateway"],
+      [
+        "claude -m zai/glm-4.6 --small-model zai/glm-4.5-air",
+        "choose the models, also for background work",
+      ],
+      ["--port 4242 claude -p 'say hello'", "print one answer, with the gateway on port 4242"],
+    ],
+  },
+  run: {
+    usage: "[FLAG ...] run [-m NAME] [--] PROGRAM [ARGUMENT ...]",
+    summary: "run pi, opencode, qwen or any other program through this gateway",
+    details: `Runs a program against the running gateway. If none is running, starts one for as long as the program runs. Changes
+no file: pi, opencode, qwen, codex and claude get their own settings for this run; any other program gets
+OPENAI_BASE_URL, OPENAI_API_KEY, OPENAI_MODEL and ANTHROPIC_BASE_URL, ANTHROPIC_AUTH_TOKEN, ANTHROPIC_API_KEY,
+ANTHROPIC_MODEL.`,
+    examples: [
+      ["run -- pi", "run pi with the first chat model of the gateway"],
+      ["run -m zai/glm-4.6 -- opencode run 'say hello'", "choose the model"],
+      ["run -- python my-script.py", "a script that uses an OpenAI or Anthropic library"],
+    ],
+  },
+  connect: {
+    usage: "connect [codex|claude|pi|opencode|qwen] [FLAG ...]",
+    summary: "show or write the settings that connect a coding agent permanently",
+    details: `Shows how the settings file of the agent would change so that it always uses this gateway; --write applies the
+changes and saves a backup. Everything else in the file stays. Keys of providers are never written. If the gateway
+requires a token, set DELTAWIRE_TOKEN to the one that the agent should use. Without a name, lists the agents.`,
+    examples: [
+      ["connect claude -m zai/glm-4.6", "show the changes for Claude Code"],
+      ["connect claude -m zai/glm-4.6 --write", "apply them"],
+    ],
+  },
   migrate: {
     usage: "migrate [FILE] [FLAG ...]",
     summary: 'move wire_api = "chat" providers from a Codex configuration to this gateway',

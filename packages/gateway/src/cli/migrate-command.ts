@@ -1,9 +1,9 @@
 import { existsSync } from "node:fs";
 import { parseArgs } from "node:util";
+import { paintDiff } from "./paint-diff.ts";
 import { explainFlagError, UsageError } from "./parse-arguments.ts";
 import { getCommandName, type Terminal } from "../terminal.ts";
-import { getVariable } from "../config/secret.ts";
-import { formatDiff, type DiffLine } from "../migrate/diff.ts";
+import { formatDiff } from "../migrate/diff.ts";
 import { createBackup, writeFileAtomic } from "../migrate/config-files.ts";
 import type { MigrationPlan } from "../migrate/plan-migration.ts";
 import {
@@ -102,8 +102,7 @@ function formatText(
         ? `Nothing to do: no provider in ${toDisplayPath(codexFile, terminal)} has wire_api = "chat".`
         : `Nothing to do: ${toDisplayPath(codexFile, terminal)} does not exist.`,
     );
-  const paint = supportsColor(terminal) ? colorize : ({ text }: DiffLine) => text;
-  for (const { lines } of changes) output.push(...lines.map(paint), "");
+  for (const { lines } of changes) output.push(...paintDiff(lines, terminal), "");
   if (notes.length > 0) output.push("Note:", ...notes.map((note) => `  - ${note}`), "");
   if (isWritten) {
     for (const { file } of changes) output.push(`Written: ${toDisplayPath(file, terminal)}`);
@@ -148,20 +147,3 @@ function formatNextSteps(
   const heading = isWritten ? "Next:" : "Nothing has been written. Next:";
   return [heading, ...steps.map((step, index) => `  ${index + 1}. ${step}`)];
 }
-
-function supportsColor({ stdout, env }: Terminal): boolean {
-  const isPlain = getVariable("NO_COLOR", env) !== undefined || env["TERM"] === "dumb";
-  return stdout.isTTY === true && !isPlain;
-}
-
-function colorize({ kind, text }: DiffLine): string {
-  const color = ansiColors[kind];
-  return color === undefined ? text : `\u001B[${color}m${text}\u001B[0m`;
-}
-
-const ansiColors: Partial<Record<DiffLine["kind"], number>> = {
-  file: 1,
-  hunk: 36,
-  removed: 31,
-  added: 32,
-};

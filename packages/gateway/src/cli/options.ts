@@ -2,6 +2,9 @@
 export const commandNames = [
   "serve",
   "codex",
+  "claude",
+  "run",
+  "connect",
   "migrate",
   "models",
   "lessons",
@@ -15,11 +18,13 @@ export type CommandName = (typeof commandNames)[number];
  * Command lines are parsed with the flags of this table, and the help is generated from it. A flag without `commands` is
  * accepted by all commands. A flag without `description` is an alias that the help does not list.
  */
-const gatewayCommands = ["serve", "codex", "models", "lessons"] as const;
+const agentCommands = ["codex", "claude", "run", "connect"] as const;
+const gatewayCommands = ["serve", ...agentCommands, "models", "lessons"] as const;
 const hostCommands = [...gatewayCommands, "keys"] as const;
 const configCommands = [...hostCommands, "migrate", "store"] as const;
 const portCommands = [...hostCommands, "migrate"] as const;
-const upstreamCommands = ["serve", "codex", "models"] as const;
+const upstreamCommands = ["serve", ...agentCommands, "models"] as const;
+const modelCommands = ["claude", "run", "connect"] as const;
 
 export const cliOptions = {
   config: {
@@ -82,9 +87,24 @@ export const cliOptions = {
     commands: [...hostCommands, "store"],
     description: "folder for chats, tasks and the sealing key; each gateway needs its own",
   },
+  model: {
+    type: "string",
+    short: "m",
+    value: "NAME",
+    example: "zai/glm-4.6",
+    commands: modelCommands,
+    description: "model to use (default: the first chat model that `models` lists, else the demo)",
+  },
+  "small-model": {
+    type: "string",
+    value: "NAME",
+    example: "zai/glm-4.5-air",
+    commands: modelCommands,
+    description: "model for background work such as titles (default: that of --model)",
+  },
   write: {
     type: "boolean",
-    commands: ["migrate"],
+    commands: ["connect", "migrate"],
     description: "apply the changes instead of only showing them",
   },
   reset: {
@@ -151,7 +171,7 @@ export const cliOptions = {
   },
   json: {
     type: "boolean",
-    commands: ["serve", "migrate", "models", "lessons", "keys", "store"],
+    commands: ["serve", "connect", "migrate", "models", "lessons", "keys", "store"],
     description: "print JSON",
   },
   help: { type: "boolean", short: "h", description: "show this help" },

@@ -6,6 +6,15 @@ import { commandNames, cliOptions, type CommandName } from "./options.ts";
 export type CliCommand =
   | { name: "serve"; flags: CliFlags }
   | { name: "codex"; flags: CliFlags; args: string[] }
+  | { name: "claude" | "run"; flags: CliFlags; modelFlags: ModelFlags; args: string[] }
+  | {
+      name: "connect";
+      flags: CliFlags;
+      modelFlags: ModelFlags;
+      /** Undefined: list the agents. */
+      agent: string | undefined;
+      write: boolean;
+    }
   | { name: "migrate" | "keys" | "store"; args: string[] }
   | { name: "models"; flags: CliFlags }
   | { name: "lessons"; flags: CliFlags; reset: boolean }
@@ -25,6 +34,12 @@ export interface CliFlags {
   json: boolean;
 }
 
+/** The models that a coding agent should use. */
+export interface ModelFlags {
+  readonly model?: string;
+  readonly smallModel?: string;
+}
+
 /** Thrown if the command line is invalid. The message says how to correct it. */
 export class UsageError extends Error {
   readonly code = "usage";
@@ -41,15 +56,16 @@ export function parseCommandLine(argv: readonly string[]): CliCommand {
   if (!commandWords.includes(name)) parseOptions(argv.slice(0, commandIndex));
   if (name === "help") return { name, command: parseCommandName(argv[commandIndex + 1]) };
   if (!isCommandName(name)) throw findMissingFlagError(name) ?? createUnknownCommandError(name);
-  // Arguments after `codex` are passed to Codex; those after `migrate`, `keys` and `store` are parsed by that command.
-  const takesRest = name === "codex" || name === "migrate" || name === "keys" || name === "store";
+  // Arguments after `codex`, `claude` and `run` are passed to the program; those after `migrate`, `keys` and `store` are parsed by
+  // that command.
+  const takesRest = startsProgram(name) || parsesItsArguments(name);
   const ownArguments = takesRest
     ? argv.slice(0, commandIndex)
     : argv.filter((_, index) => index !== commandIndex);
   const rest = takesRest ? argv.slice(commandIndex + 1) : [];
-  const { values } = parseOptions(ownArguments);
-  // Codex has these flags too, so they are only handled here directly after `codex`.
-  const leadingArguments = name === "codex" ? rest.slice(0, 1) : rest;
+  const { values, positionals } = parseOptions(ownArguments, name === "connect" ? 1 : 0);
+  // The programs have these flags too, so they are only handled here directly after the command.
+  const leadingArguments = startsProgram(name) ? rest.slice(0, 1) : rest;
   if (values.help === true || leadingArguments.some((word) => word === "--help" || word === "-h"))
     return { name: "help", command: commandIndex < 0 ? undefined : name };
   const isVersion = (word: string) => word === "--version" || word === "-V" || word === "-v";
@@ -67,9 +83,18 @@ export function parseCommandLine(argv: readonly string[]): CliCommand {
     data: values.data,
     json: values.json === true,
   };
+  const modelFlags: ModelFlags = {
+    ...(values.model === undefined ? {} : { model: values.model }),
+    ...(values["small-model"] === undefined ? {} : { smallModel: values["small-model"] }),
+  };
   switch (name) {
     case "codex":
       return { name, flags, args: rest };
+    case "claude":
+    case "run":
+      return { name, flags, modelFlags, args: rest };
+    case "connect":
+      return { name, flags, modelFlags, agent: positionals[0], write: values.write === true };
     case "migrate":
     case "keys":
     case "store":
@@ -81,6 +106,14 @@ export function parseCommandLine(argv: readonly string[]): CliCommand {
     default:
       return { name: "serve", flags };
   }
+}
+
+function startsProgram(name: CommandName): boolean {
+  return name === "codex" || name === "claude" || name === "run";
+}
+
+function parsesItsArguments(name: CommandName): boolean {
+  return name === "migrate" || name === "keys" || name === "store";
 }
 
 function isCommandName(name: string): name is CommandName {
@@ -137,15 +170,19 @@ function isCommandPosition(argv: readonly string[], index: number): boolean {
   return match?.[1].type !== "string";
 }
 
-function parseOptions(args: readonly string[]) {
+function parseOptions(args: readonly string[], maxPositionals = 0) {
   try {
-    return parseArgs({
+    const parsed = parseArgs({
       args: [...args],
       options: cliOptions,
-      allowPositionals: false,
+      allowPositionals: maxPositionals > 0,
       strict: true,
     });
+    const extra = parsed.positionals[maxPositionals];
+    if (extra !== undefined) throw new UsageError(`unexpected argument "${extra}"`);
+    return parsed;
   } catch (error) {
+    if (error instanceof UsageError) throw error;
     const problem = explainFlagError(error as NodeJS.ErrnoException, Object.keys(cliOptions));
     throw new UsageError(`${problem}; --help lists the flags`);
   }

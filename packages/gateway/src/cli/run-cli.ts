@@ -54,6 +54,18 @@ async function runCommand(command: CliCommand, terminal: Terminal): Promise<numb
       const { runCodexCommand } = await import("./codex-command.ts");
       return runCodexCommand(loadConfig(command.flags, terminal), command, terminal);
     }
+    case "claude": {
+      const { runClaudeCommand } = await import("./run-agent-command.ts");
+      return runClaudeCommand(loadConfig(command.flags, terminal), command, terminal);
+    }
+    case "run": {
+      const { runRunCommand } = await import("./run-agent-command.ts");
+      return runRunCommand(loadConfig(command.flags, terminal), command, terminal);
+    }
+    case "connect": {
+      const { runConnectCommand } = await import("./connect-command.ts");
+      return runConnectCommand(loadConfig(command.flags, terminal), command, terminal);
+    }
     case "models": {
       const { runModelsCommand } = await import("./models-command.ts");
       return runModelsCommand(loadConfig(command.flags, terminal), command.flags, terminal);

@@ -42,7 +42,27 @@ export async function findRunningGateway(
       sealingKey: server.sealingKey,
       dataFolder: resolveDataFolder(dataFlag, host),
     });
-  const request: RunningGateway["request"] = async (path, { method = "GET", body } = {}) => {
+  try {
+    // Sent without the token: another program may listen on that port.
+    const health = await fetch(`${url}/healthz`, {
+      redirect: "error",
+      signal: AbortSignal.timeout(timeoutMs),
+    });
+    const body = (await health.json()) as { status?: unknown; version?: unknown };
+    return body.status === "ok" && typeof body.version === "string"
+      ? { url, token, request: createGatewayRequest(url, token) }
+      : undefined;
+  } catch {
+    return undefined; // no program listens there, or it is not a gateway
+  }
+}
+
+/** Returns a function that sends requests with this token. */
+export function createGatewayRequest(
+  url: string,
+  token: string | undefined,
+): RunningGateway["request"] {
+  return async (path, { method = "GET", body } = {}) => {
     const response = await fetch(url + path, {
       method,
       headers: {
@@ -56,19 +76,6 @@ export async function findRunningGateway(
     if (!response.ok) throw await toRequestError(response, `${method} ${url}${path}`);
     return response.status === 204 ? {} : response.json();
   };
-  try {
-    // Sent without the token: another program may listen on that port.
-    const health = await fetch(`${url}/healthz`, {
-      redirect: "error",
-      signal: AbortSignal.timeout(timeoutMs),
-    });
-    const body = (await health.json()) as { status?: unknown; version?: unknown };
-    return body.status === "ok" && typeof body.version === "string"
-      ? { url, token, request }
-      : undefined;
-  } catch {
-    return undefined; // no program listens there, or it is not a gateway
-  }
 }
 
 async function toRequestError(response: Response, request: string): Promise<GatewayRequestError> {

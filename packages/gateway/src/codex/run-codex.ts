@@ -1,9 +1,8 @@
-import { spawn } from "node:child_process";
-import { constants } from "node:os";
 import { getCommandName, type Terminal } from "../terminal.ts";
 import type { EnvironmentVariables } from "../config/secret.ts";
 import { getCodexConfigPath, readIfExists } from "../migrate/config-files.ts";
 import { listChatProviders, buildCodexArguments, tokenVariable } from "./build-arguments.ts";
+import { exitCodeNotFound, runProgram } from "../launch-program.ts";
 import { findCodex } from "./find-codex.ts";
 import { withoutProxyForLoopback } from "../config/loopback-proxy.ts";
 
@@ -40,7 +39,8 @@ export async function runCodex({ args, gateway, terminal }: RunCodexOptions): Pr
     userArguments: args,
   });
   const childEnv = { ...withoutProxyForLoopback(env), [tokenVariable]: token ?? "local" };
-  return runProcess(codex.file, [...codex.args, ...allArguments], cwd, childEnv);
+  const command = { file: codex.file, args: [...codex.args, ...allArguments] };
+  return runProgram(command, { cwd, env: childEnv });
 }
 
 function readCodexConfig(env: EnvironmentVariables, home: string): string {
@@ -50,31 +50,3 @@ function readCodexConfig(env: EnvironmentVariables, home: string): string {
     return ""; // Codex itself reports why the file cannot be read
   }
 }
-
-/** The exit code of shells for a missing program. */
-const exitCodeNotFound = 127;
-
-function runProcess(
-  file: string,
-  args: readonly string[],
-  cwd: string,
-  env: EnvironmentVariables,
-): Promise<number> {
-  const child = spawn(file, args, { stdio: "inherit", cwd, env: { ...env } });
-  const forward = (signal: NodeJS.Signals) => {
-    // The terminal sends Ctrl+C to Codex too. The handler only keeps this process, and thus the gateway, alive.
-    if (signal !== "SIGINT" || !process.stdin.isTTY) child.kill(signal);
-  };
-  for (const signal of forwardedSignals) process.on(signal, forward);
-  const exitCode = new Promise<number>((resolve, reject) => {
-    child.once("error", reject);
-    child.once("exit", (code, signal) =>
-      resolve(code ?? 128 + (signal === null ? 0 : constants.signals[signal])),
-    );
-  });
-  return exitCode.finally(() => {
-    for (const signal of forwardedSignals) process.off(signal, forward);
-  });
-}
-
-const forwardedSignals = ["SIGINT", "SIGTERM", "SIGHUP"] as const satisfies NodeJS.Signals[];

@@ -13,9 +13,15 @@ export interface FileChange {
   readonly after: string;
 }
 
-/** Returns a unified diff of two TOML documents with secrets replaced by "…". Empty if they are equal. */
-export function createUnifiedDiff({ file, before, after }: FileChange): DiffLine[] {
-  const changes = diffLines(splitLines(before ?? ""), splitLines(after));
+/**
+ * Returns a unified diff of two documents with secrets replaced by "…". Empty if they are equal. `redact` replaces the secrets and
+ * preserves the lines; by default those of TOML.
+ */
+export function createUnifiedDiff(
+  { file, before, after }: FileChange,
+  redact: (text: string) => string = redactToml,
+): DiffLine[] {
+  const changes = diffLines(splitLines(before ?? "", redact), splitLines(after, redact));
   const hunks = groupHunks(changes);
   if (hunks.length === 0) return [];
   return [
@@ -44,8 +50,8 @@ interface LineChange {
   readonly line: SourceLine;
 }
 
-function splitLines(text: string): SourceLine[] {
-  const redactedLines = redactToml(text).split("\n");
+function splitLines(text: string, redact: (text: string) => string): SourceLine[] {
+  const redactedLines = redact(text).split("\n");
   return text
     .split(/(?<=\n)/)
     .filter((raw) => raw !== "")

@@ -1,12 +1,10 @@
 import { WireError } from "@deltawire/wire";
 import { validateCodexConfig } from "@deltawire/wire/codex";
-import { parse, TomlError } from "smol-toml";
 import { usesProxyForLoopback } from "../config/loopback-proxy.ts";
 import { normalizeHost, isLoopback, isUnspecified } from "../config/host-addresses.ts";
 import { pointsAtGateway } from "../config/base-url.ts";
 import { isTomlTable, type TomlTable } from "../config/decode-section.ts";
 import type { EnvironmentVariables } from "../config/secret.ts";
-import { explainTomlError } from "../config/explain-toml-error.ts";
 import { findModelUses, findProviderSettings, type CodexModelUse } from "./codex-models.ts";
 import {
   toAllowedProviderId,
@@ -19,6 +17,7 @@ import { chooseBearer, UpstreamNameAllocator, appendUpstreams } from "./gateway-
 import { migrateProvider, VariableAllocator, type ProviderMigration } from "./migrated-upstream.ts";
 import { buildMigrationNotes, buildOtherNotes } from "./migration-notes.ts";
 import { MigrationError } from "./migration-error.ts";
+import { parseToml } from "./parse-toml.ts";
 import { TomlEditor } from "./toml-editor.ts";
 
 export interface MigrationInput {
@@ -115,15 +114,6 @@ export function planMigration(input: MigrationInput): MigrationPlan {
     unsetVariables: [...new Set(newUpstreams.flatMap(({ unsetVariables }) => unsetVariables))],
     isEmpty: false,
   };
-}
-
-function parseToml(text: string, file: string): TomlTable {
-  try {
-    return parse(text, { integersAsBigInt: "asNeeded" });
-  } catch (error) {
-    if (!(error instanceof TomlError)) throw error;
-    throw new MigrationError(`${file}:${explainTomlError(text, error)}`);
-  }
 }
 
 /** Returns the host name or address at which clients on this machine reach the gateway. */

@@ -1,0 +1,79 @@
+import { resolveDataFolder } from "../config/config-paths.ts";
+import { getConfigFile, type LoadedConfig } from "../config/load-config.ts";
+import { getVariable } from "../config/secret.ts";
+import type { ListModels } from "../coding-agents/choose-model.ts";
+import { placeholderToken } from "../coding-agents/connection.ts";
+import { startGateway } from "../gateway.ts";
+import type { ModelList } from "../models/model-list.ts";
+import type { Terminal } from "../terminal.ts";
+import type { CliFlags } from "./parse-arguments.ts";
+import { createGatewayRequest, findRunningGateway } from "./running-gateway.ts";
+
+/** A gateway that programs on this machine can use until the command ends. */
+export interface ReachableGateway {
+  /** Without `/v1`. */
+  readonly url: string;
+  /** A placeholder if the gateway requires no token. */
+  readonly token: string;
+  readonly isTokenRequired: boolean;
+  /** False if it was started for this command. */
+  readonly isRunning: boolean;
+  readonly listModels: ListModels;
+}
+
+const discoveryTimeoutMs = 3000;
+const probeTimeoutMs = 5000;
+
+/** Calls `use` with the running gateway, or with one that is started for as long as `use` runs. */
+export async function withGateway<Result>(
+  loaded: LoadedConfig,
+  flags: CliFlags,
+  terminal: Terminal,
+  use: (gateway: ReachableGateway) => Promise<Result>,
+): Promise<Result> {
+  const { env } = terminal;
+  const { config } = loaded;
+  const running = await findRunningGateway(config, flags.data, terminal);
+  if (running !== undefined) return use(await toReachableGateway(running, true));
+  // The program may use the full screen, so the gateway must not log to the terminal.
+  const server = { ...config.server, host: "127.0.0.1", port: 0, logLevel: "silent" as const };
+  const gateway = await startGateway({
+    config: { ...config, server },
+    env,
+    dataFolder: resolveDataFolder(flags.data, terminal),
+    configFile: getConfigFile(loaded),
+    logTarget: { write: () => undefined },
+  });
+  try {
+    await gateway.discovery.waitUntilReady(discoveryTimeoutMs);
+    const { url, localToken } = gateway;
+    const token =
+      config.server.clients[0]?.token ?? getVariable("DELTAWIRE_TOKEN", env) ?? localToken;
+    return await use(await toReachableGateway({ url, token }, false));
+  } finally {
+    await gateway.close();
+  }
+}
+
+async function toReachableGateway(
+  { url, token }: { url: string; token: string | undefined },
+  isRunning: boolean,
+): Promise<ReachableGateway> {
+  const { status } = await fetch(`${url}/v1/models`, {
+    redirect: "error",
+    signal: AbortSignal.timeout(probeTimeoutMs),
+  });
+  const isTokenRequired = status === 401;
+  const request = createGatewayRequest(url, token);
+  return {
+    url,
+    // Programs that run commands should not have a token that they do not need.
+    token: (isTokenRequired ? token : undefined) ?? placeholderToken,
+    isTokenRequired,
+    isRunning,
+    listModels: async (name) =>
+      (await request(
+        `/v1/models${name === undefined ? "" : `?model=${encodeURIComponent(name)}`}`,
+      )) as ModelList,
+  };
+}
