@@ -186,6 +186,7 @@ export {
 } from "./tools/tool-translation.ts";
 export type { OpaqueReasoning, SealReasoning, UnsealReasoning } from "./mapping/reasoning.ts";
 export {
+  buildTokenCount,
   estimateMessagesTokens,
   estimateRequestTokens,
   estimateTokens,

@@ -10,7 +10,6 @@ import {
   translateResponsesToMessages,
   withProfileFlags,
   genericProfile,
-  estimateMessagesTokens,
   type JsonObject,
   type MessageParam,
   type MessagesFlags,
@@ -68,6 +67,23 @@ describe("a Messages request is rejected", () => {
     expect(
       catchError(() => decodeMessagesRequest(withSampling, { version: "2026-10-21" })).param,
     ).toBe("temperature");
+  });
+
+  test.each([
+    ["user", { type: "text", text: "a", citations: [{ type: "char_location" }] }, "citations"],
+    ["assistant", { type: "document", source: { type: "text", data: "a" } }, "messages[1]"],
+  ])("with contents of the %s that its version does not have", (role, block, path) => {
+    const messages = [
+      { role: "user", content: "Hi" },
+      { role, content: [block] },
+    ];
+    const request = { model: "m", max_tokens: 9, messages };
+    expect(decodeMessagesRequest(request)).toBe(request);
+    const { code, param } = catchError(() =>
+      decodeMessagesRequest(request, { version: "2026-10-21" }),
+    );
+    expect(code).toBe("invalid_request");
+    expect(param).toContain(path);
   });
 
   test("with a result without a call, in Anthropic's words", () => {
@@ -361,6 +377,16 @@ describe("a Messages request to a Responses upstream", () => {
     expect(JSON.stringify(body)).not.toContain("account");
   });
 
+  test("forces a search of the server if the client does", () => {
+    const { body } = translateMessagesToResponses(
+      decode({
+        tools: [weather, { type: "web_search_20250305", name: "web_search" }],
+        tool_choice: { type: "tool", name: "web_search" },
+      }),
+    );
+    expect(body.tool_choice).toEqual({ type: "web_search" });
+  });
+
   test("has the encrypted reasoning that its signatures contain", () => {
     const detail = {
       type: "reasoning.encrypted",
@@ -647,7 +673,7 @@ describe("a request of an OpenAI client to a Messages upstream", () => {
       messages: "preserved",
       seed: "dropped",
       stop: "translated",
-      temperature: "preserved",
+      temperature: "translated",
       reasoning_effort: "translated",
       stream_options: "dropped",
     });
@@ -696,13 +722,4 @@ describe("a Messages request to a Messages upstream", () => {
     expect(body.messages[1]?.content).toEqual([{ type: "text", text: "b" }]);
     expect(repairs.counts.get("reasoning_dropped")).toBe(1);
   });
-});
-
-test("the estimate of tokens counts text and tools, and is never 0", () => {
-  const empty = { model: "m", messages: [{ role: "user" as const, content: "" }] };
-  expect(estimateMessagesTokens(empty)).toBeGreaterThan(0);
-  const text = "word ".repeat(1000);
-  const estimate = estimateMessagesTokens({ ...empty, system: text, tools: [weather] });
-  expect(estimate).toBeGreaterThan(1000);
-  expect(estimate).toBeLessThan(1700);
 });

@@ -2,6 +2,7 @@ import { getToolCalls, orderMessages } from "../chat-upstream/order-messages.ts"
 import { toChatResponseFormat, getSupportedFormats } from "../chat-upstream/response-format.ts";
 import { enforceRoleOrder } from "../chat-upstream/role-order.ts";
 import { mergeSystemMessages } from "../chat-upstream/system-messages.ts";
+import { FieldReport, notSupported, reportFields, type FieldOutcome } from "../field-report.ts";
 import { isObject, type JsonObject } from "../json.ts";
 import { hasBreakpointPart, toCacheControl } from "../mapping/cache-breakpoints.ts";
 import { getChatToolName, convertLegacyFunctions } from "../mapping/chat-tools.ts";
@@ -40,6 +41,8 @@ export interface RepairedChatRequest {
   /** For the reply: the quirks of the upstream. */
   profile: UpstreamProfile;
   repairs: Repairs;
+  /** What happened to each field of the request. */
+  fields: FieldOutcome[];
 }
 
 /**
@@ -88,8 +91,18 @@ export function repairChatRequest(
       repairs.add("parameter_dropped", name);
     }
   const tools = [...offered.tools, ...convertLegacyFunctions(request)];
+  const sent = { ...body, ...profile.extraBody };
+  const report = new FieldReport();
+  reportFields(request, sent, report, {
+    targets: {
+      max_tokens: tokenLimitNames,
+      max_completion_tokens: tokenLimitNames.toReversed(),
+    },
+    reasons: {},
+    defaultReason: notSupported,
+  });
   return {
-    body: { ...body, ...profile.extraBody },
+    body: sent,
     toolNames: new Set(tools.flatMap((tool) => getChatToolName(tool) ?? [])),
     toolSchemas: collectToolSchemas(tools),
     ...(offered.translation === undefined ? {} : { tools: offered.translation }),
@@ -99,6 +112,7 @@ export function repairChatRequest(
     includeUsage: request.stream !== true || request.stream_options?.include_usage === true,
     profile,
     repairs,
+    fields: report.outcomes,
   };
 }
 

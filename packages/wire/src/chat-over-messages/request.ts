@@ -18,7 +18,7 @@ import {
 } from "../mapping/reasoning.ts";
 import { buildMessagesRequest } from "../messages-upstream/build-request.ts";
 import type { MessagesFlags } from "../messages-upstream/messages-flags.ts";
-import { reportFields } from "../messages-upstream/report-fields.ts";
+import { reportMessagesFields } from "../messages-upstream/report-fields.ts";
 import { Repairs } from "../repairs.ts";
 import type { LookupReasoning } from "../responses-over-chat/reasoning-replay.ts";
 import { selectTools } from "../responses-over-chat/tool-choice.ts";
@@ -97,7 +97,8 @@ export function translateChatToMessages(
     },
     { flags: options, repairs, report },
   );
-  reportFields(request, { body, targets: translatedFields, ignored: replyFields, report, repairs });
+  const targets = translatedFields;
+  reportMessagesFields(request, { body, targets, ignored: replyFields, report, repairs });
   return {
     body,
     tools: offered.translation,
@@ -156,7 +157,7 @@ function toFormat(format: ChatRequest["response_format"]): JsonObject | undefine
 }
 
 /** The fields of Messages in which those of Chat are sent. */
-const translatedFields: Readonly<Record<string, string>> = {
+const translatedFields: Readonly<Record<string, string | readonly string[]>> = {
   model: "model",
   stream: "stream",
   messages: "messages",
@@ -165,7 +166,7 @@ const translatedFields: Readonly<Record<string, string>> = {
   tool_choice: "tool_choice",
   function_call: "tool_choice",
   parallel_tool_calls: "tool_choice",
-  reasoning_effort: "thinking",
+  reasoning_effort: ["thinking", "output_config.effort"],
   response_format: "output_config",
   max_tokens: "max_tokens",
   max_completion_tokens: "max_tokens",

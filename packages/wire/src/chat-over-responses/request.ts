@@ -1,3 +1,10 @@
+import {
+  FieldReport,
+  notSupported,
+  reportFields,
+  type FieldOutcome,
+  type FieldTargets,
+} from "../field-report.ts";
 import type { JsonObject, JsonValue } from "../json.ts";
 import {
   getToolCalls,
@@ -38,6 +45,8 @@ export interface TranslatedChatRequest {
   /** Number of choices that the client requested (`n`). A Responses upstream returns one per request. */
   choiceCount: number;
   repairs: Repairs;
+  /** What happened to each field of the request. */
+  fields: FieldOutcome[];
 }
 
 /** Translates a request from `decodeChatRequest` into a Responses request. Throws `WireError` if that is impossible. */
@@ -77,16 +86,40 @@ export function translateChatRequest(
     ...toMaxOutputTokens(request),
     ...(stream ? { stream } : {}),
   };
+  const adapted = applyResponsesFlags(body, options, repairs);
+  const report = new FieldReport();
+  reportFields(request, adapted, report, fieldTargets);
   return {
-    body: applyResponsesFlags(body, options, repairs),
+    body: adapted,
     toolNames: new Set(tools.flatMap(getToolNames)),
     toolSchemas: collectToolSchemas(offered),
     usedCallIds: new Set(messages.flatMap((message) => getToolCalls(message).map(({ id }) => id))),
     includeUsage: request.stream !== true || request.stream_options?.include_usage === true,
     choiceCount: request.n ?? 1,
     repairs,
+    fields: report.outcomes,
   };
 }
+
+/** The fields of Responses in which those of Chat are sent. */
+const fieldTargets: FieldTargets = {
+  targets: {
+    messages: "input",
+    functions: "tools",
+    function_call: "tool_choice",
+    response_format: "text.format",
+    verbosity: "text.verbosity",
+    reasoning_effort: "reasoning.effort",
+    max_tokens: "max_output_tokens",
+    max_completion_tokens: "max_output_tokens",
+    logprobs: "include",
+  },
+  reasons: {
+    stream_options: "concerns only the reply",
+    n: "one request is sent for each choice",
+  },
+  defaultReason: notSupported,
+};
 
 /** Parameters with the same name on both wires. */
 const sharedParameters = [

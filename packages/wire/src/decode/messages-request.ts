@@ -95,20 +95,31 @@ function assertMessage(value: unknown, path: string, isNewVersion: boolean): voi
       assertBlock(
         assertObject(block, `${path}.content[${index}]`, "a content block"),
         `${path}.content[${index}]`,
-        message["role"] === "assistant" && isNewVersion,
+        isNewVersion ? (message["role"] as string) : undefined,
       ),
   );
 }
 
-function assertBlock(block: JsonObject, path: string, rejectsDocuments: boolean): void {
+/** `strictRole`: the role of the message, with the version that restricts its contents. */
+function assertBlock(block: JsonObject, path: string, strictRole: string | undefined): void {
   assertString(block["type"], joinPath(path, "type"));
   switch (block["type"]) {
     case "text":
+      if (
+        strictRole === "user" &&
+        Array.isArray(block["citations"]) &&
+        block["citations"].length > 0
+      )
+        throw new WireError(
+          "invalid_request",
+          `${path}.citations: not supported in user messages with anthropic-version ${samplingRemovedVersion}`,
+          { param: `${path}.citations` },
+        );
       return assertString(block["text"], joinPath(path, "text"));
     case "image":
       return void assertObject(block["source"], joinPath(path, "source"));
     case "document":
-      if (rejectsDocuments)
+      if (strictRole === "assistant")
         throw new WireError(
           "invalid_request",
           `${path}: documents in assistant messages are not supported with anthropic-version ${samplingRemovedVersion}`,
@@ -131,7 +142,7 @@ function assertBlock(block: JsonObject, path: string, rejectsDocuments: boolean)
         "a string or an array of blocks",
       ).forEach((inner, index) => {
         const innerPath = `${path}.content[${index}]`;
-        assertBlock(assertObject(inner, innerPath, "a content block"), innerPath, false);
+        assertBlock(assertObject(inner, innerPath, "a content block"), innerPath, undefined);
       });
     }
     default:

@@ -501,7 +501,9 @@ function readToolChoice(
   const isServerTool = (declared ?? []).some(
     ({ name, type }) => name === choice.name && Boolean(type) && type !== "custom",
   );
-  const isOffered = tools.some((tool) => tool["name"] === choice.name);
+  const hostedType = (declared ?? []).find(({ name }) => name === choice.name)?.type;
+  const isSearch = hostedType?.startsWith("web_search") === true && tools.includes(webSearchTool);
+  const isOffered = isSearch || tools.some((tool) => tool["name"] === choice.name);
   if (choice.type === "tool" && isServerTool && !isOffered)
     throw new WireError(
       "unsupported",
@@ -510,7 +512,8 @@ function readToolChoice(
     );
   if (tools.length === 0) return {};
   const parallel = choice.disable_parallel_tool_use === true ? { parallel_tool_calls: false } : {};
-  return { tool_choice: toResponsesChoice(choice), ...parallel };
+  const hosted = isSearch && choice.type === "tool" ? { type: "web_search" } : undefined;
+  return { tool_choice: hosted ?? toResponsesChoice(choice), ...parallel };
 }
 
 function toResponsesChoice({

@@ -1,5 +1,5 @@
 import { WireError } from "../error.ts";
-import { FieldReport, type FieldOutcome } from "../field-report.ts";
+import { correctOutcomes, FieldReport, type FieldOutcome } from "../field-report.ts";
 import { acceptsBreakpoints, isListedParameter } from "../mapping/cache-breakpoints.ts";
 import { readMessagesRequest } from "../messages-client/conversation.ts";
 import { Repairs } from "../repairs.ts";
@@ -71,6 +71,7 @@ export function translateMessagesToChat(
       param: "messages",
     });
   const translated = translateResponsesRequest(conversation, { ...options, profile });
+  correctOutcomes(translated.body, report, chatFields);
   return {
     body: translated.body,
     tools: translated.tools,
@@ -81,3 +82,23 @@ export function translateMessagesToChat(
     fields: report.outcomes,
   };
 }
+
+/** The fields of Chat in which those of Messages are sent. */
+const chatFields: Readonly<Record<string, readonly string[]>> = {
+  stream: ["stream"],
+  system: ["messages"],
+  messages: ["messages"],
+  tools: ["tools"],
+  tool_choice: ["tool_choice", "parallel_tool_calls"],
+  max_tokens: ["max_tokens", "max_completion_tokens"],
+  temperature: ["temperature"],
+  top_p: ["top_p"],
+  top_k: ["top_k"],
+  stop_sequences: ["stop"],
+  thinking: ["reasoning_effort", "reasoning"],
+  output_config: ["reasoning_effort", "response_format"],
+  "output_config.effort": ["reasoning_effort", "reasoning"],
+  "output_config.format": ["response_format"],
+  service_tier: ["service_tier"],
+  metadata: ["safety_identifier", "user", "prompt_cache_key"],
+};

@@ -1,5 +1,5 @@
 import { WireError } from "../error.ts";
-import { FieldReport, type FieldOutcome } from "../field-report.ts";
+import { correctOutcomes, FieldReport, type FieldOutcome } from "../field-report.ts";
 import type { JsonObject } from "../json.ts";
 import type { UnsealReasoning } from "../mapping/reasoning.ts";
 import { collectCallIds } from "../messages-client/collect-call-ids.ts";
@@ -94,8 +94,10 @@ export function translateMessagesToResponses(
       : {}),
     ...(stream ? { stream } : {}),
   };
+  const adapted = applyResponsesFlags(body, options, repairs);
+  correctOutcomes(adapted, report, responsesFields);
   return {
-    body: applyResponsesFlags(body, options, repairs),
+    body: adapted,
     tools: translation,
     usedCallIds: new Set([
       ...items.flatMap((item) => (item.type === "function_call" ? [item.call_id] : [])),
@@ -131,3 +133,21 @@ function renameTools(
   };
   return { rename: (name) => toUpstreamToolName(name), translation };
 }
+
+/** The fields of Responses in which those of Messages are sent. */
+const responsesFields: Readonly<Record<string, readonly string[]>> = {
+  stream: ["stream"],
+  system: ["instructions"],
+  messages: ["input"],
+  tools: ["tools"],
+  tool_choice: ["tool_choice", "parallel_tool_calls"],
+  max_tokens: ["max_output_tokens"],
+  temperature: ["temperature"],
+  top_p: ["top_p"],
+  thinking: ["reasoning"],
+  output_config: ["reasoning.effort", "text.format"],
+  "output_config.effort": ["reasoning.effort"],
+  "output_config.format": ["text.format"],
+  service_tier: ["service_tier"],
+  metadata: ["safety_identifier", "prompt_cache_key"],
+};

@@ -1,4 +1,11 @@
 import { WireError } from "../error.ts";
+import {
+  FieldReport,
+  notSupported,
+  reportFields,
+  type FieldOutcome,
+  type FieldTargets,
+} from "../field-report.ts";
 import type { JsonObject, JsonValue } from "../json.ts";
 import { genericProfile, type UpstreamProfile } from "../upstream-profile.ts";
 import { Repairs } from "../repairs.ts";
@@ -44,6 +51,8 @@ export interface TranslatedResponsesRequest {
   /** For the reply: the quirks of the upstream. */
   profile: UpstreamProfile;
   repairs: Repairs;
+  /** What happened to each field of the request. */
+  fields: FieldOutcome[];
 }
 
 /** Translates a request from `decodeResponsesRequest` into a Chat request. Throws `WireError` if that is impossible. */
@@ -97,16 +106,37 @@ export function translateResponsesRequest(
     ...(stream && profile.streamUsage ? { stream_options: { include_usage: true } } : {}),
   };
   const allowedTools = AllowedTools.find(request.tool_choice);
+  const sent = { ...filterParameters(body, profile, options, repairs), ...profile.extraBody };
+  const report = new FieldReport();
+  reportFields(request, sent, report, fieldTargets);
   return {
-    body: { ...filterParameters(body, profile, options, repairs), ...profile.extraBody },
+    body: sent,
     tools: offered.translation,
     ...(allowedTools === undefined ? {} : { allowedTools }),
     usedCallIds: collectCallIds(entries, messages),
     echo: buildRequestEcho(request),
     profile,
     repairs,
+    fields: report.outcomes,
   };
 }
+
+/** The fields of Chat in which those of Responses are sent. */
+const fieldTargets: FieldTargets = {
+  targets: {
+    input: "messages",
+    instructions: "messages",
+    reasoning: ["reasoning_effort", "reasoning"],
+    text: ["response_format", "verbosity"],
+    max_output_tokens: ["max_tokens", "max_completion_tokens"],
+    include: "logprobs",
+  },
+  reasons: {
+    stream_options: "concerns only the reply",
+    client_metadata: "concerns only the client",
+  },
+  defaultReason: notSupported,
+};
 
 function throwEmptyInput(repairs: Repairs): never {
   const skipped = repairs.list.flatMap(({ code, detail }) =>

@@ -5,7 +5,7 @@ import type { UnsealReasoning } from "../mapping/reasoning.ts";
 import { buildRequestEcho } from "../mapping/response-resource.ts";
 import { buildMessagesRequest } from "../messages-upstream/build-request.ts";
 import type { MessagesFlags } from "../messages-upstream/messages-flags.ts";
-import { reportFields } from "../messages-upstream/report-fields.ts";
+import { reportMessagesFields } from "../messages-upstream/report-fields.ts";
 import { Repairs } from "../repairs.ts";
 import { buildChatMessages } from "../responses-over-chat/build-messages.ts";
 import { toHistoryEntries } from "../responses-over-chat/history-entries.ts";
@@ -101,7 +101,8 @@ export function translateResponsesToMessages(
     },
     { flags: options, repairs, report },
   );
-  reportFields(request, { body, targets: translatedFields, ignored: replyFields, report, repairs });
+  const targets = translatedFields;
+  reportMessagesFields(request, { body, targets, ignored: replyFields, report, repairs });
   const allowedTools = AllowedTools.find(request.tool_choice);
   return {
     body,
@@ -119,7 +120,7 @@ export function translateResponsesToMessages(
 }
 
 /** The fields of Messages in which those of Responses are sent. */
-const translatedFields: Readonly<Record<string, string>> = {
+const translatedFields: Readonly<Record<string, string | readonly string[]>> = {
   model: "model",
   stream: "stream",
   input: "messages",
@@ -127,7 +128,7 @@ const translatedFields: Readonly<Record<string, string>> = {
   tools: "tools",
   tool_choice: "tool_choice",
   parallel_tool_calls: "tool_choice",
-  reasoning: "thinking",
+  reasoning: ["thinking", "output_config.effort"],
   text: "output_config",
   max_output_tokens: "max_tokens",
   temperature: "temperature",

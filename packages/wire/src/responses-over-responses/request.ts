@@ -1,4 +1,5 @@
 import { repairHistory } from "../repair-history.ts";
+import { FieldReport, notSupported, reportFields, type FieldOutcome } from "../field-report.ts";
 import { nonEmptyString } from "../json.ts";
 import { Repairs } from "../repairs.ts";
 import { applyResponsesFlags, type ResponsesFlags } from "../responses-upstream/responses-flags.ts";
@@ -21,6 +22,8 @@ export interface RepairResponsesRequestOptions extends ResponsesFlags {
 export interface RepairedResponsesRequest {
   body: ResponsesRequest;
   repairs: Repairs;
+  /** What happened to each field of the request. */
+  fields: FieldOutcome[];
 }
 
 /**
@@ -44,7 +47,14 @@ export function repairResponsesRequest(
         ...(stream === undefined ? {} : { stream }),
         ...(input === undefined ? {} : { input }),
       };
-  return { body: applyResponsesFlags(body, options, repairs), repairs };
+  const adapted = applyResponsesFlags(body, options, repairs);
+  const report = new FieldReport();
+  reportFields(request, adapted, report, {
+    targets: {},
+    reasons: {},
+    defaultReason: notSupported,
+  });
+  return { body: adapted, repairs, fields: report.outcomes };
 }
 
 function repairInput(
