@@ -156,6 +156,26 @@ function findValue(body: object, path: string): unknown {
   return path.split(".").reduce<unknown>((value, name) => (value as JsonObject)?.[name], body);
 }
 
+/** Returns why an outcome does not agree with the upstream's request. */
+function findFault(
+  { path, outcome, detail }: FieldOutcome,
+  request: JsonObject,
+  body: object,
+): string[] {
+  if (path.includes("[]")) return [];
+  const value = request[path];
+  const isSame = JSON.stringify(findValue(body, path)) === JSON.stringify(value);
+  if (outcome === "dropped") {
+    // A field of the same name may stand for another one.
+    const isLost = !isSame || value === undefined || path === "tool_choice";
+    return isLost && detail !== "" ? [] : [`${path} is reported as dropped`];
+  }
+  const missing = detail.split(", ").filter((target) => findValue(body, target) === undefined);
+  if (missing.length > 0) return [`${path}: no ${missing.join(", ")}`];
+  if (outcome === "translated" || typeof value === "object" || isSame) return [];
+  return [`${path} is reported as preserved`];
+}
+
 function toOutcomes(fields: readonly FieldOutcome[]): Record<string, FieldOutcome["outcome"]> {
   return Object.fromEntries(fields.map(({ path, outcome }) => [path, outcome]));
 }
@@ -166,17 +186,7 @@ describe.each(pairs)("a %s request for a %s upstream", (_client, upstream, reque
     const paths = fields.map(({ path }) => path);
     expect(new Set(paths).size).toBe(paths.length);
     for (const name of Object.keys(request)) expect(paths).toContain(name);
-    for (const { path, outcome, detail } of fields) {
-      if (path.includes("[]")) continue;
-      const targets = detail.split(", ");
-      const found = targets.filter((target) => findValue(body, target) !== undefined);
-      if (outcome === "dropped") expect(detail).not.toBe("");
-      else expect({ path, found }).toEqual({ path, found: targets });
-      if (outcome === "preserved" && typeof request[path] !== "object")
-        expect(findValue(body, path)).toBe(request[path]);
-      if (outcome === "dropped" && path in request && path !== "tool_choice")
-        expect(JSON.stringify(findValue(body, path))).not.toBe(JSON.stringify(request[path]));
-    }
+    expect(fields.flatMap((field) => findFault(field, request, body))).toEqual([]);
   });
 
   test("reports what the upstream does not take as dropped", () => {

@@ -1,4 +1,4 @@
-import { FieldReport, reportFields } from "../field-report.ts";
+import { reportFields, type FieldReport } from "../field-report.ts";
 import type { JsonObject } from "../json.ts";
 import type { Repairs } from "../repairs.ts";
 
