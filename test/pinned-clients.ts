@@ -1,8 +1,11 @@
+const langchain = { "@langchain/core": "1.2.13", "@langchain/openai": "1.6.0" } as const;
+
 /** The clients of the end-to-end tests by set. Each set is a folder below `.clients`. */
 export const clientSets = {
   current: {
     "@ai-sdk/openai": "4.0.114",
     "@ai-sdk/openai-compatible": "3.0.90",
+    ...langchain,
     "@modelcontextprotocol/server": "2.4.0",
     "@openai/agents": "0.20.0",
     "@openai/codex": "0.166.0",
@@ -22,7 +25,7 @@ export const clientSets = {
   "claude-code": { "@anthropic-ai/claude-code": "2.1.325" },
   pi: { "@earendil-works/pi-coding-agent": "0.87.1" },
   "qwen-code": { "@qwen-code/qwen-code": "0.24.4" },
-  langchain: { "@langchain/core": "1.2.13", "@langchain/openai": "1.6.0" },
+  langchain,
   opencode: { "opencode-ai": "1.18.33" },
   "claude-code-2.1.228": { "@anthropic-ai/claude-code": "2.1.228" },
   "claude-code-2.0.77": { "@anthropic-ai/claude-code": "2.0.77" },
@@ -42,7 +45,7 @@ interface ClientSize {
 
 /** Sizes in MB, measured on Linux x64 with an empty cache. */
 export const clientSizes: Readonly<Record<ClientSet, ClientSize>> = {
-  current: { download: 212, installed: 549 },
+  current: { download: 247, installed: 593 },
   browser: { download: 138, installed: 178 },
   postgres: { download: 23, installed: 60 },
   "claude-code": { download: 164, installed: 350 },

@@ -1,5 +1,5 @@
 /*
- * Measures what storing responses costs: `npm run bench:storing -- --rounds 15`. Relays text of a Chat and of a Responses upstream
+ * Measures what storing responses costs: `npm run bench:storing -- --rounds 40`. Relays text of a Chat and of a Responses upstream
  * with `store: false` and `store: true`, and compares the processor time of the gateway's process per chunk.
  *
  * A round measures off, on, on, off, so that a drift of the machine affects both equally, and gives one ratio. The two halves of a
@@ -12,13 +12,14 @@ import { BenchEnvironment } from "../../../bench/processes.ts";
 import { startBenchProcesses } from "./bench-processes.ts";
 import { startTarget, targets } from "./targets.ts";
 
-const { values } = parseArgs({ options: { rounds: { type: "string", default: "15" } } });
+const { values } = parseArgs({ options: { rounds: { type: "string", default: "40" } } });
 const rounds = Number(values.rounds);
 if (!Number.isInteger(rounds) || rounds < 6) throw new Error("--rounds: expected at least 6");
 /** Tokens of a short answer: a longer one costs less per chunk to store. */
 const chunks = 300;
 const streams = 20;
-const durationMs = 1000;
+/** Short, so that a burst of other load on the machine affects few rounds. */
+const durationMs = 400;
 const warmUpMs = 4000;
 const maxRatio = 1.1;
 

@@ -1,3 +1,4 @@
+import { flushCompileCache } from "node:module";
 import { assertNever } from "@deltawire/tasks";
 import { isUnspecified } from "../config/host-addresses.ts";
 import type { Config } from "../config/config.ts";
@@ -29,6 +30,9 @@ export async function runServeCommand(
       callerShowsProblems: !flags.json,
     }),
   );
+  // A process that is killed does not write its compile cache, and the next start takes 950 instead of 350 ms of processor time.
+  // Written once, before clients send requests: that takes 500 ms.
+  flushCompileCache();
   // Signal handlers are installed before the banner is printed: a script may send a signal as soon as it reads the banner.
   const stopSignal = waitForStopSignal();
   const isBannerWritten = stdout.write(
