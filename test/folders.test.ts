@@ -82,7 +82,8 @@ const folderOrder: Readonly<Record<string, readonly Row[]>> = {
   demo: [["*"]],
   gateway: [
     ["*"],
-    ["config", "history", "learning", "reasoning"],
+    ["config", "history", "reasoning"],
+    ["learning"],
     ["find-program.ts", "launch-program.ts", "migrate", "security"],
     ["upstream"],
     ["relay"],

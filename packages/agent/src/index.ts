@@ -34,6 +34,7 @@ export { findSecretValues, findUrlSecrets } from "./redaction/secret-values.ts";
 export {
   redactErrorText,
   createChatReplyRedactor,
+  createMessagesReplyRedactor,
   redactError,
   createResponsesReplyRedactor,
 } from "./redaction/redact-upstream-reply.ts";

@@ -39,7 +39,7 @@ tool_calls = "complete"
 [upstreams.zai]
 base_url = "https://api.z.ai/api/coding/paas/v4"
 api_key = "env:ZAI_API_KEY"
-speaks = "chat" # or "responses"
+speaks = "chat" # or "responses", "messages"
 profile = "glm" # optional
 models = ["glm-4.6"] # optional; by default fetched from the upstream
 
@@ -59,7 +59,8 @@ speaks = "responses"
 [models] # names that clients use
 glm = "zai/glm-4.6"
 best = ["zai/glm-4.6", "local/qwen3-coder"] # tried in order, until the first byte
-coder = { use = "local/qwen3-coder", context_window = 262_144 }
+coder = { use = "local/qwen3-coder", context_window = 262_144, max_output_tokens = 32_768 }
+"claude-*" = "zai/glm-4.6" # every Claude model that a client asks for
 priced = { use = "zai/glm-4.6", price_input = 0.6, price_cached = 0.11, price_output = 2.2 }
 
 [models.painter] # generates images in chats
@@ -168,9 +169,14 @@ const sections: readonly { title: string; section: string; text?: string }[] = [
     text: "Overrides of single flags of the profile. [profiles.md](profiles.md#flags) lists their values, first that of `generic`.",
   },
   {
+    title: "`[upstreams.NAME.messages_flags]`",
+    section: "upstreams.*.messages_flags",
+    text: "For a server that speaks Messages. What is not set follows from the profile, or is learned from rejected requests.",
+  },
+  {
     title: "`[models]`",
     section: "models.*",
-    text: 'A name refers to `"upstream/model"`, to a list of them, or to a table with these settings. A price belongs to the name: `upstream/model` has none, and all models of a list have the same one. Only image models can have `price_image` alone. Other defaults are guessed from the name of the first model.',
+    text: 'A name with `*`, such as `"claude-*"`, stands for many; of several that match, the one with the most other characters applies. A name refers to `"upstream/model"`, to a list of them, or to a table with these settings. A price belongs to the name: `upstream/model` has none, and all models of a list have the same one. Only image models can have `price_image` alone. Other defaults are guessed from the name of the first model.',
   },
   {
     title: "`[agents.NAME]`",
@@ -232,18 +238,18 @@ sign-in only Codex supports (a login, a command, AWS) is skipped with a warning.
 ## Without a file
 
 \`--upstream URL\` adds an upstream, named after its host, or \`local\` on this machine. \`--api-key-env NAME\`,
-\`--speaks chat|responses|auto\` (default \`chat\`) and \`--profile NAME\` configure it. It also works in addition to a file.
+\`--speaks chat|responses|messages|auto\` (default \`chat\`) and \`--profile NAME\` configure it. It also works in addition to a file.
 \`--host\`, \`--port\` and \`--data FOLDER\` (instead of \`[store] path\`) take precedence over the file.
 
 Without a file and \`--upstream\`, every key of this table that is set in the environment becomes an upstream named after it (\`ZAI_API_KEY\`: \`zai\`), that
-of OpenAI with \`speaks = "responses"\`, the others with \`"chat"\`. Without any upstream, the built-in demo is served.`;
+of OpenAI with \`speaks = "responses"\`, that of Anthropic with \`"messages"\`, the others with \`"chat"\`. Without any upstream, the built-in demo is served.`;
 
 const closing = `A key for another region of a provider needs a file, because its URL differs. \`OPENAI_API_KEY\` is not used if
 \`OPENAI_BASE_URL\` is another server.`;
 
 function formatSettingsTable(section: string): string {
   const settings = [...getSectionSettings(section)];
-  if (section === "upstreams.*.flags")
+  if (section === "upstreams.*.flags" || section === "upstreams.*.messages_flags")
     return formatTable(
       ["setting", "description"],
       settings.map(([name, { description }]) => [`\`${name}\``, description]),

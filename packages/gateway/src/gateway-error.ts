@@ -1,5 +1,5 @@
 import type { ChatErrorCode } from "@deltawire/agent";
-import { WireError, type WireErrorCode } from "@deltawire/wire";
+import { toMessageError, WireError, type MessageError, type WireErrorCode } from "@deltawire/wire";
 
 /** Reasons to reject a request before it is sent upstream, and the ways in which the upstream request can fail. */
 export type GatewayErrorCode =
@@ -218,6 +218,48 @@ export function toErrorReply(error: unknown, { showsAddresses = false } = {}): E
         code: shownProviderError?.["code"] ?? code,
       },
     },
+  };
+}
+
+/** Codes of failures that a user must fix. Without `x-should-retry` Anthropic's clients repeat them for minutes. */
+const permanentCodes: ReadonlySet<string> = new Set<GatewayErrorCode>([
+  "missing_token",
+  "missing_scope",
+  "upstream_key_missing",
+  "upstream_redirect",
+  "upstream_web_page",
+  "insufficient_quota",
+  "approval_required",
+]);
+
+/** Errors whose text is the provider's own, which Anthropic's clients recognize to change their request. */
+const quotedCodes: ReadonlySet<string> = new Set<GatewayErrorCode>([
+  "upstream_rejected",
+  "context_length_exceeded",
+]);
+
+/** Like `toErrorReply`, in the format of the Messages API. */
+export function toMessagesErrorReply(
+  error: unknown,
+  { requestId, ...options }: { requestId: string; showsAddresses?: boolean },
+): Omit<ErrorReply, "body"> & { body: MessageError } {
+  const reply = toErrorReply(error, options);
+  const { code } = reply;
+  const provider = error instanceof GatewayError ? error.providerError : undefined;
+  const isKeyRejected =
+    code === "upstream_rejected" && (reply.status === 401 || reply.status === 403);
+  const quoted = quotedCodes.has(code) && !isKeyRejected ? provider?.["message"] : undefined;
+  const message = truncate(
+    typeof quoted === "string" && quoted !== "" ? quoted : String(reply.body.error["message"]),
+    maxMessageLength,
+  );
+  const status = code === "insufficient_quota" ? 402 : reply.status;
+  const isPermanent = permanentCodes.has(code) || isKeyRejected;
+  return {
+    code,
+    status,
+    headers: { ...reply.headers, ...(isPermanent ? { "x-should-retry": "false" } : {}) },
+    body: toMessageError({ code, message, provider }, { status, requestId }),
   };
 }
 

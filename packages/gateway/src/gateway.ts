@@ -3,6 +3,7 @@ import type { AddressInfo } from "node:net";
 import { redactErrorText, defaultLimits, type Agent } from "@deltawire/agent";
 import type { Store } from "@deltawire/store";
 import type { AgentConfig, Config, UpstreamConfig } from "./config/config.ts";
+import { findModelAlias } from "./config/model-patterns.ts";
 import type { HostEnvironment } from "./config/config-paths.ts";
 import { findClosestMatch } from "@deltawire/tasks";
 import { createUpstreamConfig } from "./config/upstreams.ts";
@@ -18,6 +19,7 @@ import { servePageAsset } from "./http/serve-page.ts";
 import { servePassthrough } from "./http/serve-passthrough.ts";
 import type { ModelRouteServices } from "./http/model-route-services.ts";
 import { serveCompact, serveInputTokens } from "./http/serve-compaction.ts";
+import { countMessagesTokens, serveMessages } from "./http/serve-messages.ts";
 import { serveChatCompletions, serveResponses } from "./http/serve-model-requests.ts";
 import { serveSession, createSessionServices, signIn, signOut } from "./http/serve-session.ts";
 import {
@@ -159,7 +161,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     clients: config.server.clients,
     localToken,
     storePath: options.store === undefined ? resolveStorePath({ config, dataFolder }) : undefined,
-    getPrice: (model) => config.models.get(model)?.price,
+    getPrice: (model) => findModelAlias(model, config)?.price,
     getStoreProblem: () => tasks.unavailableError,
     onFailure: (message, cause) =>
       log.warn({ cause: redactErrorText(String(cause), relay.redactor) }, message),
@@ -340,6 +342,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       }),
       ...createConversationHandlers({ getStore: () => history.getStore(), idempotentRequests }),
       chat: (context) => serveChatCompletions(context, modelServices),
+      messages: (context) => serveMessages(context, modelServices),
+      "count tokens": (context) => countMessagesTokens(context, modelServices),
       models: (context) => serveModels(context, statusServices),
       model: (context) => serveModel(context, statusServices),
       embeddings: passThrough("/embeddings"),

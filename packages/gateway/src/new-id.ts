@@ -9,3 +9,8 @@ export function newId(prefix: string): string {
 export function deriveId(prefix: string, originalId: string): string {
   return `${prefix}_${hash("sha256", originalId).slice(0, 32)}`;
 }
+
+/** Returns a value that stands for an account or a conversation, from which it cannot be found again. */
+export function hashIdentifier(identifier: string): string {
+  return hash("sha256", `deltawire\n${identifier}`).slice(0, 32);
+}

@@ -13,6 +13,7 @@ import type { MessageBus } from "@deltawire/tasks";
 import type { ChatFeed } from "./tasks/streams/chat-stream-writer.ts";
 import { createGatewayChats } from "./chats/create-chats.ts";
 import type { Config, ModelTarget } from "./config/config.ts";
+import { findModelAlias } from "./config/model-patterns.ts";
 import { storeFileName } from "./config/config-paths.ts";
 import { logModelRound, logTask, type Log, type ModelRoundLogEntry } from "./log.ts";
 import { createMediaModel } from "./media/media-model.ts";
@@ -132,7 +133,7 @@ export async function startTasks(options: StartTasksOptions): Promise<TaskSubsys
     variablesFor: (session) => chats.findVariables(session),
     truncationGuardFor: (chat) => chats.findTruncationGuard(chat),
     getModel,
-    getPrice: (name) => config.models.get(name)?.price,
+    getPrice: (name) => findModelAlias(name, config)?.price,
     redact: (text) => relay.redactor.redact(text),
     findSecretStart: (text) => relay.redactor.findOpenStart(text),
     newId,

@@ -146,6 +146,8 @@ const checks: Record<UncoveredRoute, Check> = {
   "delete file": expectUnknown("DELETE", "/v1/files/{file}"),
   "file content": expectUnknown("GET", "/v1/files/{file}/content"),
   chat: ownsNothing,
+  messages: ownsNothing,
+  "count tokens": ownsNothing,
   models: ownsNothing,
   model: ownsNothing,
   embeddings: ownsNothing,

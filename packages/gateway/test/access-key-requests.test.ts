@@ -376,7 +376,9 @@ describe("the scopes of a key", () => {
         );
         const allowed = allowedScopes(name, path);
         const message = `the access key "${scope}" lacks the scope ${allowed.join(" or ")}; use a key that has it`;
-        const rejection = { error: { type: "permission_error", code: "missing_scope", message } };
+        const rejection = path.startsWith("/v1/messages")
+          ? { type: "error", error: { type: "permission_error", message } }
+          : { error: { type: "permission_error", code: "missing_scope", message } };
         const isAllowed = allowed.includes(scope);
         const isServed = ![401, 403, 429, 500].includes(status);
         expect([scope, name, isServed]).toEqual([scope, name, isAllowed]);

@@ -19,6 +19,7 @@ stream_idle_timeout_ms = 300_500
     const config = parseToml(toml, { AZURE_KEY: "ak", TEAM_SECRET: "ts" });
     expect(getUpstream(config, "azure")).toEqual({
       name: "azure",
+      messagesFlags: {},
       baseUrl: "https://example.org/openai",
       speaks: "responses",
       detectsApi: false,

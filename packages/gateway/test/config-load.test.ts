@@ -1,7 +1,7 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { genericProfile, findProviderProfile } from "@deltawire/wire";
+import { findMessagesFlags, genericProfile, findProviderProfile } from "@deltawire/wire";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { parseBaseUrl } from "../src/config/base-url.ts";
 import { createEnvironmentUpstreams, providerKeys } from "../src/config/provider-keys.ts";
@@ -167,6 +167,7 @@ describe("the configuration", () => {
     expect([...config.upstreams.values()]).toEqual([
       {
         name: "local",
+        messagesFlags: findMessagesFlags("vllm"),
         baseUrl: "http://localhost:8000/v1",
         speaks: "chat",
         detectsApi: false,
@@ -305,9 +306,12 @@ describe("an upstream on the command line", () => {
     ],
     [
       { upstream: "https://x.org", speaks: "chta" },
-      "--speaks: must be chat, responses or auto (did you mean chat?)",
+      "--speaks: must be chat, responses, messages or auto (did you mean chat?)",
     ],
-    [{ upstream: "https://x.org", speaks: "grpc" }, "--speaks: must be chat, responses or auto"],
+    [
+      { upstream: "https://x.org", speaks: "grpc" },
+      "--speaks: must be chat, responses, messages or auto",
+    ],
     [
       { upstream: "https://x.org", profile: "gml" },
       "--profile: unknown profile (did you mean glm?)",

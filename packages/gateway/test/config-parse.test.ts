@@ -27,6 +27,7 @@ test("an empty file means the demo on loopback, with all defaults", () => {
       demo: true,
     },
     upstreams: new Map(),
+    modelPatterns: new Map(),
     models: new Map(),
     agents: new Map(),
     tools: {
@@ -111,10 +112,22 @@ starts_inside_think = true
 schema_dialect = "moonshot"
 extra_body.thinking = { type = "enabled" }
 
+[upstreams.zai.messages_flags]
+thinking_style = "none"
+late_system_messages = "keep"
+unsigned_thinking = true
+drop_thinking = false
+default_max_tokens = 4096
+max_tokens_limit = 16_384
+cache_marks = true
+dropped_parameters = ["metadata"]
+extra_body.top_k = 1
+
 [models]
 glm = "zai/glm-4.6"
 best = ["zai/glm-4.6", "demo/clean"]
-long = { use = "zai/vendor/glm", context_window = 200_000 }
+long = { use = "zai/vendor/glm", context_window = 200_000, max_output_tokens = 8192 }
+"claude-*" = "zai/glm-4.6"
 
 [models.priced]
 use = "zai/glm-4.5"
@@ -283,6 +296,17 @@ max_mb = 1
             schemaDialect: "moonshot",
             extraBody: { thinking: { type: "enabled" } },
           }),
+          messagesFlags: {
+            thinkingStyle: "none",
+            lateSystemMessages: "keep",
+            unsignedThinking: true,
+            dropThinking: false,
+            defaultMaxTokens: 4096,
+            maxTokensLimit: 16_384,
+            cacheMarks: true,
+            droppedParameters: ["metadata"],
+            extraBody: { top_k: 1 },
+          },
           apiKey: "zk",
           apiKeyVariable: "ZAI_API_KEY",
           apiKeyHeader: "api-key",
@@ -294,6 +318,9 @@ max_mb = 1
           retries: 0,
         },
       ],
+    ]),
+    modelPatterns: new Map([
+      ["claude-*", { ...plain, targets: [{ upstream: "zai", model: "glm-4.6" }] }],
     ]),
     models: new Map([
       [
@@ -317,7 +344,7 @@ max_mb = 1
         "long",
         {
           ...plain,
-          targets: [{ upstream: "zai", model: "vendor/glm" }],
+          targets: [{ upstream: "zai", model: "vendor/glm", maxOutputTokens: 8192 }],
           contextWindow: 200_000,
         },
       ],
@@ -481,7 +508,7 @@ max_mb = 1
     },
     bus: { url: undefined, prefix: "deltawire" },
     warnings: [
-      'd.toml:41: models.long.use: "vendor/glm" is not in the models of zai; requests for it are sent anyway',
+      'd.toml:52: models.long.use: "vendor/glm" is not in the models of zai; requests for it are sent anyway',
     ],
   });
 });

@@ -7,8 +7,8 @@ import { listProblems, parseToml, getUpstream, zaiToml, formatProblem } from "./
 describe("an upstream", () => {
   test("requires a base_url and the wire it speaks", () => {
     expect(listProblems("[upstreams.a]")).toEqual([
-      'd.toml:1: upstreams.a.base_url: missing; write base_url = "https://…", to which /chat/completions or /responses is appended',
-      'd.toml:1: upstreams.a.speaks: missing; write speaks = "chat" or speaks = "responses"',
+      'd.toml:1: upstreams.a.base_url: missing; write base_url = "https://…", to which /chat/completions, /responses or /messages is appended',
+      'd.toml:1: upstreams.a.speaks: missing; write speaks = "chat", "responses" or "messages"',
     ]);
   });
 

@@ -11,7 +11,7 @@ import {
 } from "@deltawire/wire";
 import { describe, expect, test } from "vitest";
 import { deriveLesson, type Lesson } from "../src/learning/derive-lesson.ts";
-import { mergeResponsesFlags } from "../src/learning/lesson-registry.ts";
+import { mergeFlags } from "../src/learning/lesson-registry.ts";
 import { sharedData } from "../../../test/shared-data.ts";
 
 const history = [
@@ -240,7 +240,7 @@ describe("a parameter", () => {
     const lesson = deriveLesson(rejection, { ...attempt, responses: {} });
     expect(applyLesson(body, lesson?.responses ?? {})).toEqual(expected);
 
-    const learned = mergeResponsesFlags({}, lesson?.responses ?? {});
+    const learned = mergeFlags({}, lesson?.responses ?? {});
     const again = deriveLesson(rejection, { ...attempt, responses: learned, body: expected });
     expect(again?.responses).not.toEqual(lesson?.responses);
   });

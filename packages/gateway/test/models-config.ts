@@ -13,6 +13,7 @@ export function createConfig(
     upstreams: new Map(
       Object.entries(upstreams).map(([name, models]) => [name, createUpstream(name, models)]),
     ),
+    modelPatterns: new Map(),
     models: new Map(
       Object.entries(aliases).map(([name, targets]) => [
         name,
@@ -53,6 +54,7 @@ export function createUpstream(name: string, models?: readonly string[]): Upstre
     baseUrl: `http://${name}.test/v1`,
     speaks: "chat",
     detectsApi: false,
+    messagesFlags: {},
     profile: genericProfile,
     apiKey: undefined,
     apiKeyVariable: undefined,

@@ -42,6 +42,9 @@ test("OpenAI's list has the aliases, then every model by its full name, and by i
   expect(list.data[4]).toEqual({
     id: "openai/gpt-5.5",
     object: "model",
+    type: "model",
+    display_name: "openai/gpt-5.5",
+    created_at: "2026-02-02T02:40:00.000Z",
     created: 1_770_000_000,
     owned_by: "router",
   });

@@ -33,18 +33,18 @@ describe("the period of a limit", () => {
 });
 
 describe("the usage of a reply that reports none is estimated", () => {
-  const request = { model: "m", input: "Tell me a story about a fox." };
+  const inputTokens = 11;
   const words = "Once upon a time there was a fox. ".repeat(40);
 
   function estimate(events: readonly unknown[]) {
     const usage = new UsageEstimate();
     for (const event of events) usage.push([event]);
-    return { hasOutput: usage.hasOutput, ...usage.build(request) };
+    return { hasOutput: usage.hasOutput, ...usage.build(inputTokens) };
   }
 
   const expected = {
     hasOutput: true,
-    input_tokens: expect.closeTo(11, -1) as number,
+    input_tokens: inputTokens,
     output_tokens: expect.closeTo(words.length / 4, -1) as number,
     estimated: true,
   };

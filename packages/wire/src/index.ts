@@ -148,6 +148,7 @@ export {
   type ContinuedTurnOptions,
 } from "./messages-upstream/continued-turn.ts";
 export type { MessagesFlags } from "./messages-upstream/messages-flags.ts";
+export { findMessagesFlags } from "./messages-upstream/provider-messages-flags.ts";
 export type { FieldOutcome } from "./field-report.ts";
 export type {
   MessageContentBlock,

@@ -40,6 +40,10 @@ export const providerProfiles = {
   // Azure "OpenAI reasoning models": max_completion_tokens, a system message counts as a developer message.
   azure: { maxTokensParameter: "max_completion_tokens" },
 
+  // platform.claude.com "OpenAI SDK compatibility": its Chat endpoint ignores unknown fields. Flags for Messages are in
+  // messages-upstream/provider-messages-flags.ts.
+  anthropic: {},
+
   // DeepSeek "Thinking Mode": after a tool call, a request without the reasoning_content of all turns returns 400; temperature
   // and penalties are ignored.
   // DeepSeek-V3 issue 1376: no forced tool_choice. litellm 31466: no json_schema. pi issue 1048: no developer.
@@ -226,6 +230,7 @@ export type ProviderName = keyof typeof providerProfiles;
 /** Other common names of providers. */
 const providerAliases: Record<string, ProviderName | "generic"> = {
   default: "generic",
+  claude: "anthropic",
   "azure-openai": "azure",
   zai: "glm",
   "z.ai": "glm",

@@ -48,6 +48,7 @@ const providers: Record<ProviderName | "generic", ProviderBehaviour> = {
     ],
   },
   azure: { rules: ["no-max-tokens", "no-reasoning-content"] },
+  anthropic: { rules: ["no-reasoning-content"] },
   deepseek: {
     rules: ["needs-reasoning-content", "no-forced-tool-choice", "no-json-schema"],
     readsReasoning: ["reasoning_content", "all"],

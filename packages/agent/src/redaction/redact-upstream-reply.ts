@@ -5,6 +5,7 @@ import {
   type UpstreamChatEvent,
   type JsonObject,
   type JsonValue,
+  type UpstreamMessageEvent,
   type UpstreamResponseEvent,
 } from "@deltawire/wire";
 import type { Redactor } from "./redactor.ts";
@@ -80,6 +81,33 @@ export function createResponsesReplyRedactor(
 ): (event: UpstreamResponseEvent) => UpstreamResponseEvent {
   const replyRedactor = new ResponsesReplyRedactor(redactor);
   return (event) => replyRedactor.redact(event);
+}
+
+/** Like `createChatReplyRedactor`, for the events of one reply of a Messages upstream. */
+export function createMessagesReplyRedactor(
+  redactor: Redactor,
+): (event: UpstreamMessageEvent) => UpstreamMessageEvent {
+  const data = new DataRedactor(redactor);
+  return (event) => {
+    if (event.type === "error") return redactError(event, redactor);
+    return mapFields(event, (field, value) => {
+      // Deltas and blocks are the model's output, or that of the upstream's own tools.
+      if (field === "content_block" || field === "type") return value;
+      if (field === "delta")
+        return event.type === "content_block_delta" ? value : data.redactField(field, value);
+      if (isErrorField(field) && isErrorValue(value)) return redactError(value, redactor);
+      if (
+        field !== "message" ||
+        typeof value !== "object" ||
+        value === null ||
+        Array.isArray(value)
+      )
+        return data.redactField(field, value);
+      return mapFields(value, (name, inner) =>
+        name === "content" ? inner : data.redactField(name, inner),
+      );
+    });
+  };
 }
 
 /** Fields of a delta or message of the Chat wire that hold the model's output. */

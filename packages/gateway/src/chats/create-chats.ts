@@ -9,6 +9,7 @@ import type { Store } from "@deltawire/store";
 import type { MessageBus } from "@deltawire/tasks";
 import type { ChatSettings } from "@deltawire/tasks/chats";
 import type { Config, ModelTarget } from "../config/config.ts";
+import { findModelAlias } from "../config/model-patterns.ts";
 import { getModelCapabilities } from "../models/model-capabilities.ts";
 import type { LearnedProfiles } from "../models/unsupported-options.ts";
 import type { DiscoveredModels } from "../models/resolve-model.ts";
@@ -60,7 +61,7 @@ export function createGatewayChats({
       findConfiguredResponder(config) ??
       findDefaultResponder(config, await waitForDiscoveredModels()),
     skills: [...config.skills.values()],
-    getPrice: (name) => config.models.get(name)?.price,
+    getPrice: (name) => findModelAlias(name, config)?.price,
     async getModelInfo(name) {
       await resolveTargets(name);
       const { options, ...capabilities } = getModelCapabilities(

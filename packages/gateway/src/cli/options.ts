@@ -52,10 +52,10 @@ export const cliOptions = {
   },
   speaks: {
     type: "string",
-    value: "chat|responses",
+    value: "API",
     example: "chat",
     commands: upstreamCommands,
-    description: "API that --upstream implements, or auto (default: chat)",
+    description: "API of --upstream: chat, responses, messages or auto (default: chat)",
   },
   profile: {
     type: "string",

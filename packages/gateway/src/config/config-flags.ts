@@ -81,16 +81,19 @@ function buildUpstream(flags: ConfigFlags, context: DecodeContext): UpstreamConf
   return createUpstreamConfig({ name, baseUrl, ...api, profile, apiKey, apiKeyVariable });
 }
 
+const apiNames = ["chat", "responses", "messages", "auto"] as const;
+
 function parseSpeaks(
   speaks: string,
   { problems }: DecodeContext,
-): "chat" | "responses" | "auto" | undefined {
-  if (speaks === "chat" || speaks === "responses" || speaks === "auto") return speaks;
-  problems.error(
-    "--speaks",
-    `must be chat, responses or auto${didYouMean(speaks, ["chat", "responses", "auto"])}`,
-  );
-  return undefined;
+): (typeof apiNames)[number] | undefined {
+  const known = apiNames.find((name) => name === speaks);
+  if (known === undefined)
+    problems.error(
+      "--speaks",
+      `must be chat, responses, messages or auto${didYouMean(speaks, apiNames)}`,
+    );
+  return known;
 }
 
 /** Reports an invalid name without quoting it: it may be the key itself. */

@@ -1,6 +1,6 @@
 import type { ModelPrice } from "@deltawire/agent";
 import type { ModelOptions, ModelType, PrivacyKind } from "@deltawire/tasks/chats";
-import type { UpstreamProfile } from "@deltawire/wire";
+import type { MessagesFlags, UpstreamProfile } from "@deltawire/wire";
 
 /*
  * The decoded configuration: checked, with defaults filled in and secrets resolved. `setting-definitions.ts` has the table of
@@ -13,6 +13,8 @@ export interface Config {
   readonly upstreams: ReadonlyMap<string, UpstreamConfig>;
   /** By the name that clients use. */
   readonly models: ReadonlyMap<string, ModelAlias>;
+  /** Entries of `[models]` for many names, by pattern, in the order of the file. `findModelAlias` searches both. */
+  readonly modelPatterns: ReadonlyMap<string, ModelAlias>;
   /** By name, in the order of the file. Each is a model name too. */
   readonly agents: ReadonlyMap<string, AgentConfig>;
   readonly tools: ToolsConfig;
@@ -61,15 +63,20 @@ export interface ClientConfig {
   readonly reasoning: "summary" | "raw";
 }
 
+/** An API that upstreams implement. */
+export type ApiName = "chat" | "responses" | "messages";
+
 export interface UpstreamConfig {
   readonly name: string;
   /** Without a trailing slash; `/chat/completions` and other paths are appended. */
   readonly baseUrl: string;
   /** The API of the first request of each model. Lessons may change it for a model. */
-  readonly speaks: "chat" | "responses";
-  /** True for `speaks = "auto"`: if the server does not have that API, the other one is tried. */
+  readonly speaks: ApiName;
+  /** True for `speaks = "auto"`: if the server does not have that API, the others are tried. */
   readonly detectsApi: boolean;
   readonly profile: UpstreamProfile;
+  /** The flags of the profile, and those of the configuration, for a server that speaks Messages. */
+  readonly messagesFlags: MessagesFlags;
   readonly apiKey: string | undefined;
   /** The environment variable of the key, for messages. */
   readonly apiKeyVariable: string | undefined;
@@ -109,6 +116,8 @@ export type InputModality = "image" | "audio" | "pdf";
 export interface ModelTarget {
   readonly upstream: string;
   readonly model: string;
+  /** Requests for more output tokens are limited to this number. Undefined: as learned from the upstream. */
+  readonly maxOutputTokens?: number;
 }
 
 export interface AgentConfig {

@@ -6,6 +6,7 @@ import { decodeSection, expectTable } from "./decode-section.ts";
 import { decodeValue, isTomlTable, type DecodeContext, type TomlTable } from "./decode-value.ts";
 import type { KeyPath } from "./toml-positions.ts";
 import { didYouMean, findClosestMatch } from "@deltawire/tasks";
+import { isModelPattern } from "./model-patterns.ts";
 import { checkModelOptions } from "./model-options.ts";
 import type { ConfigProblems } from "./config-problems.ts";
 import { getSectionSettings, type DecodedSection } from "./setting-definitions.ts";
@@ -18,14 +19,22 @@ export interface KnownUpstreams {
   readonly hasDemo: boolean;
 }
 
-/** Decodes `[models]`: the names that clients use. */
+export interface DecodedModelAliases {
+  /** By the name that clients use. */
+  readonly models: ReadonlyMap<string, ModelAlias>;
+  /** By pattern. */
+  readonly modelPatterns: ReadonlyMap<string, ModelAlias>;
+}
+
+/** Decodes `[models]`: the names that clients use, and patterns such as `claude-*`. */
 export function decodeModelAliases(
   table: unknown,
   known: KnownUpstreams,
   context: DecodeContext,
-): Map<string, ModelAlias> {
+): DecodedModelAliases {
   const tables = expectTable(table, ["models"], context.problems);
-  const aliases = new Map<string, ModelAlias>();
+  const models = new Map<string, ModelAlias>();
+  const modelPatterns = new Map<string, ModelAlias>();
   for (const [name, entry] of Object.entries(tables)) {
     const path = ["models", name];
     const dottedName = isTomlTable(entry) ? findDottedName(name, entry) : undefined;
@@ -49,8 +58,13 @@ export function decodeModelAliases(
     const type = section?.type ?? inferType(targets);
     const price =
       section && isTomlTable(entry) ? decodePrice(section, type, entry, path, context) : undefined;
+    const maxOutputTokens = section?.max_output_tokens;
+    const aliases = isModelPattern(name) ? modelPatterns : models;
     aliases.set(name, {
-      targets,
+      targets:
+        maxOutputTokens === undefined
+          ? targets
+          : targets.map((target) => ({ ...target, maxOutputTokens })),
       contextWindow,
       price,
       type: section?.type,
@@ -59,7 +73,7 @@ export function decodeModelAliases(
       options: checkModelOptions(section?.options ?? {}, [...path, "options"], context),
     });
   }
-  return aliases;
+  return { models, modelPatterns };
 }
 
 /** Returns the name of an entry such as `glm-4.6 = "up/glm-4.6"`, whose dot means a nested table in TOML. */

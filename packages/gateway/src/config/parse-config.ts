@@ -55,7 +55,11 @@ export function parseConfig(text: string, options: ParseConfigOptions): Config {
   }
   const upstreams = new Map([...upstreamsByName].map(([name, { upstream }]) => [name, upstream]));
   const hasDemo = demoSetting ?? upstreams.size === 0;
-  const models = decodeModelAliases(document["models"], { upstreams, hasDemo }, context);
+  const { models, modelPatterns } = decodeModelAliases(
+    document["models"],
+    { upstreams, hasDemo },
+    context,
+  );
   const tools = decodeTools(document["tools"], options, context);
   const mcp = decodeMcpServers(document["mcp"], options, context);
   const references = { upstreams, hasDemo, models, tools, mcp, fileContext: options };
@@ -76,6 +80,7 @@ export function parseConfig(text: string, options: ParseConfigOptions): Config {
     server: { ...server, demo: hasDemo },
     upstreams: new Map([...upstreams].filter(isDefined)),
     models,
+    modelPatterns,
     agents,
     tools: tools.groups,
     mcp: new Map([...mcp].filter(isDefined)),

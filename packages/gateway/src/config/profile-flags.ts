@@ -153,8 +153,16 @@ export const profileFlagSettings: readonly Setting[] = Object.entries(profileFla
 export function toProfileFlags(
   decoded: Readonly<Record<string, unknown>>,
 ): Partial<UpstreamProfile> {
+  return toFlags(Object.keys(profileFlags), decoded);
+}
+
+/** Returns the decoded settings that are set, by the names of their flags. */
+export function toFlags(
+  names: readonly string[],
+  decoded: Readonly<Record<string, unknown>>,
+): Record<string, unknown> {
   const flags: [string, unknown][] = [];
-  for (const name of Object.keys(profileFlags)) {
+  for (const name of names) {
     const value = decoded[toSettingName(name)];
     if (value !== undefined) flags.push([name, value]);
   }
@@ -162,6 +170,6 @@ export function toProfileFlags(
 }
 
 /** Returns `leaked_calls` for `leakedCalls`. */
-function toSettingName(flag: string): string {
+export function toSettingName(flag: string): string {
   return flag.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }

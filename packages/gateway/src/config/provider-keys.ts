@@ -1,6 +1,6 @@
 import { genericProfile, findProviderProfile } from "@deltawire/wire";
 import { parseBaseUrl } from "./base-url.ts";
-import type { UpstreamConfig } from "./config.ts";
+import type { ApiName, UpstreamConfig } from "./config.ts";
 import { getVariable, type EnvironmentVariables } from "./secret.ts";
 import { createUpstreamConfig } from "./upstreams.ts";
 
@@ -10,7 +10,7 @@ export interface ProviderKey {
   readonly name: string;
   readonly baseUrl: string;
   readonly profile: string;
-  readonly speaks: "chat" | "responses";
+  readonly speaks: ApiName;
   /** The environment variable with which other programs override the base URL. */
   readonly baseUrlVariable?: string;
 }
@@ -24,6 +24,14 @@ export const providerKeys: readonly ProviderKey[] = [
     profile: "openai",
     speaks: "responses",
     baseUrlVariable: "OPENAI_BASE_URL",
+  },
+  {
+    variable: "ANTHROPIC_API_KEY",
+    name: "anthropic",
+    baseUrl: "https://api.anthropic.com/v1",
+    profile: "anthropic",
+    speaks: "messages",
+    baseUrlVariable: "ANTHROPIC_BASE_URL",
   },
   // Other coding tools use this variable for the coding plan; pay-as-you-go is api.z.ai/api/paas/v4.
   chatProvider("ZAI_API_KEY", "zai", "https://api.z.ai/api/coding/paas/v4", "glm"),

@@ -1,4 +1,5 @@
 import { chatSettingDefinitions } from "./chat-settings.ts";
+import { messagesFlagSettings } from "./messages-flag-settings.ts";
 import { profileFlagSettings } from "./profile-flags.ts";
 import type { Setting, SettingValues } from "./setting.ts";
 import { taskSettingDefinitions } from "./task-settings.ts";
@@ -112,14 +113,15 @@ const typedSettings = [
   {
     path: "upstreams.*.base_url",
     type: "string",
-    required: 'write base_url = "https://…", to which /chat/completions or /responses is appended',
-    description: "The URL to which /chat/completions or /responses is appended.",
+    required:
+      'write base_url = "https://…", to which /chat/completions, /responses or /messages is appended',
+    description: "The URL to which /chat/completions, /responses or /messages is appended.",
   },
   {
     path: "upstreams.*.speaks",
     type: "enum",
-    values: ["chat", "responses", "auto"],
-    required: 'write speaks = "chat" or speaks = "responses"',
+    values: ["chat", "responses", "messages", "auto"],
+    required: 'write speaks = "chat", "responses" or "messages"',
     description: "The API that the upstream implements; auto learns it for each model.",
   },
   {
@@ -131,7 +133,7 @@ const typedSettings = [
   {
     path: "upstreams.*.api_key_header",
     type: "string",
-    default: "authorization",
+    defaultDescription: "authorization; x-api-key for the profile anthropic with Messages",
     description:
       "The header that carries the key: `Bearer KEY` in authorization, only the key in any other header.",
   },
@@ -191,6 +193,12 @@ const typedSettings = [
     description: "Flags that override those of the profile.",
   },
   {
+    path: "upstreams.*.messages_flags",
+    type: "table",
+    default: {},
+    description: "Flags for an upstream that speaks Messages, overriding those of the profile.",
+  },
+  {
     path: "models.*.use",
     type: "string or list",
     required: 'write use = "upstream/model", or a list that is tried in order',
@@ -201,7 +209,16 @@ const typedSettings = [
     type: "integer",
     defaultDescription: "the upstream's",
     min: 1,
-    description: "The context window in tokens. Codex compacts its history accordingly.",
+    description:
+      "The context window in tokens. Codex and Claude Code compact their history accordingly.",
+  },
+  {
+    path: "models.*.max_output_tokens",
+    type: "integer",
+    defaultDescription: "learned from the upstream",
+    min: 1,
+    description:
+      "The most output tokens that are requested. A higher limit of a client is lowered.",
   },
   {
     path: "models.*.price_input",
@@ -264,7 +281,11 @@ const typedSettings = [
   ...chatSettingDefinitions,
 ] as const satisfies readonly Setting[];
 
-export const settingDefinitions: readonly Setting[] = [...typedSettings, ...profileFlagSettings];
+export const settingDefinitions: readonly Setting[] = [
+  ...typedSettings,
+  ...profileFlagSettings,
+  ...messagesFlagSettings,
+];
 
 /** The tables with settings. */
 export type ConfigSection =

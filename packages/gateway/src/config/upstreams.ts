@@ -1,18 +1,21 @@
 import {
   genericProfile,
+  findMessagesFlags,
   findProviderProfile,
   providerProfileNames,
   withProfileFlags,
+  type MessagesFlags,
   type UpstreamProfile,
 } from "@deltawire/wire";
 import { isPrivateHost } from "./host-addresses.ts";
 import { parseBaseUrl } from "./base-url.ts";
-import type { UpstreamConfig } from "./config.ts";
+import type { ApiName, UpstreamConfig } from "./config.ts";
 import { decodeSection, decodeTable, expectTable } from "./decode-section.ts";
 import type { DecodeContext } from "./decode-value.ts";
 import type { KeyPath } from "./toml-positions.ts";
 import { didYouMean } from "@deltawire/tasks";
 import type { SettingLocation } from "./config-problems.ts";
+import { toMessagesFlags } from "./messages-flag-settings.ts";
 import { toProfileFlags } from "./profile-flags.ts";
 import { isHeaderName, isHeaderValue, type Secret } from "./secret.ts";
 import { getSectionSettings, type DecodedSection } from "./setting-definitions.ts";
@@ -38,6 +41,7 @@ function decodeUpstream(
   const values = decodeSection("upstreams.*", table, path, context);
   const headers = decodeHeaders(values, path, context);
   const profile = decodeProfile(values, path, context);
+  const messagesFlags = decodeMessagesFlags(values, path, context);
   const models = decodeModels(values.models, [...path, "models"], context);
   const baseUrl = values.base_url && decodeBaseUrl(values.base_url, [...path, "base_url"], context);
   const key = values.api_key ?? noSecret;
@@ -49,9 +53,10 @@ function decodeUpstream(
     baseUrl,
     ...parseApi(values.speaks),
     profile,
+    messagesFlags: { ...findMessagesFlags(profile.name), ...messagesFlags },
     apiKey: key.value,
     apiKeyVariable: key.variable,
-    apiKeyHeader: values.api_key_header.toLowerCase(),
+    apiKeyHeader: resolveKeyHeader(values.api_key_header, values.speaks, profile),
     headers,
     query: values.query,
     models,
@@ -61,10 +66,20 @@ function decodeUpstream(
   };
 }
 
+/** The header that carries the key. Anthropic reads it only in `x-api-key`, servers compatible with its API also as a token. */
+function resolveKeyHeader(
+  configured: string | undefined,
+  speaks: ApiName | "auto",
+  { name }: UpstreamProfile,
+): string {
+  if (configured !== undefined) return configured.toLowerCase();
+  return speaks === "messages" && name === "anthropic" ? "x-api-key" : defaultKeyHeader;
+}
+
+const defaultKeyHeader = "authorization";
+
 /** `auto` starts with Chat, which almost every server has. */
-export function parseApi(
-  speaks: "chat" | "responses" | "auto",
-): Pick<UpstreamConfig, "speaks" | "detectsApi"> {
+export function parseApi(speaks: ApiName | "auto"): Pick<UpstreamConfig, "speaks" | "detectsApi"> {
   return speaks === "auto" ? { speaks: "chat", detectsApi: true } : { speaks, detectsApi: false };
 }
 
@@ -72,12 +87,14 @@ export function parseApi(
 export function createUpstreamConfig(
   values: Pick<UpstreamConfig, "name" | "baseUrl" | "speaks"> & Partial<UpstreamConfig>,
 ): UpstreamConfig {
+  const { profile = genericProfile, speaks } = values;
   return {
     detectsApi: false,
-    profile: genericProfile,
+    profile,
+    messagesFlags: findMessagesFlags(profile.name),
     apiKey: undefined,
     apiKeyVariable: undefined,
-    apiKeyHeader: "authorization",
+    apiKeyHeader: resolveKeyHeader(undefined, speaks, profile),
     headers: {},
     query: {},
     models: undefined,
@@ -170,6 +187,17 @@ function decodeProfile(
   );
 }
 
+function decodeMessagesFlags(
+  values: DecodedSection<"upstreams.*">,
+  path: KeyPath,
+  context: DecodeContext,
+): MessagesFlags {
+  const location = [...path, "messages_flags"];
+  return toMessagesFlags(
+    decodeTable("upstreams.*.messages_flags", values.messages_flags, location, context),
+  );
+}
+
 function decodeModels(
   models: readonly string[] | undefined,
   location: KeyPath,
@@ -188,7 +216,7 @@ function decodeHeaders(
   path: KeyPath,
   context: DecodeContext,
 ): Record<string, string> {
-  const keyHeader = values.api_key_header.toLowerCase();
+  const keyHeader = (values.api_key_header ?? defaultKeyHeader).toLowerCase();
   if (!isHeaderName(keyHeader) || reservedHeaders.has(keyHeader))
     context.problems.error(
       [...path, "api_key_header"],

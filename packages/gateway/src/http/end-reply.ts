@@ -1,11 +1,11 @@
 import type { ServerResponse } from "node:http";
 import { encodeTaskEvent } from "@deltawire/tasks";
-import { toErrorReply, type GatewayError } from "../gateway-error.ts";
+import { toErrorReply, toMessagesErrorReply, type GatewayError } from "../gateway-error.ts";
 import { sendJson } from "./request-context.ts";
 import type { RouteName } from "./routes.ts";
 
 /** Returns an error as the last event of a stream. */
-type ErrorFormatter = (error: GatewayError) => string;
+type ErrorFormatter = (error: GatewayError, requestId: string) => string;
 
 const formatTaskStreamError: ErrorFormatter = ({ code, message }) =>
   encodeTaskEvent(JSON.stringify({ type: "stream.error", code, message }), undefined);
@@ -21,6 +21,9 @@ const formatResponsesError: ErrorFormatter = (error) => {
 const formatChatError: ErrorFormatter = (error) =>
   `data: ${JSON.stringify(toErrorReply(error).body)}\n\n`;
 
+const formatMessagesError: ErrorFormatter = (error, requestId) =>
+  `event: error\ndata: ${JSON.stringify(toMessagesErrorReply(error, { requestId }).body)}\n\n`;
+
 const formatUiMessageError: ErrorFormatter = ({ message }) =>
   `data: ${JSON.stringify({ type: "error", errorText: message })}\n\ndata: [DONE]\n\n`;
 
@@ -29,6 +32,7 @@ const errorFormatters: Partial<Record<RouteName, ErrorFormatter>> = {
   responses: formatResponsesError,
   response: formatResponsesError,
   chat: formatChatError,
+  messages: formatMessagesError,
   "start task": formatTaskStreamError,
   "task events": formatTaskStreamError,
   events: formatTaskStreamError,
@@ -49,15 +53,19 @@ export function endReply(response: ServerResponse, route: RouteName, error: Gate
   if (!response.req.complete) return void response.destroy();
   // Events that are written later are dropped.
   response.on("error", () => undefined);
+  const requestId = String(response.getHeader("x-request-id"));
   if (!response.headersSent) {
-    const { status, headers, body } = toErrorReply(error);
+    const { status, headers, body } =
+      route === "messages" || route === "count tokens"
+        ? toMessagesErrorReply(error, { requestId })
+        : toErrorReply(error);
     return sendJson(response, status, body, headers);
   }
   const formatError = errorFormatters[route];
   // A client that does not read may have received part of an event.
   if (formatError === undefined || !isEventStream(response) || response.writableNeedDrain)
     return void response.destroy();
-  response.end(formatError(error));
+  response.end(formatError(error, requestId));
   const timer = setTimeout(() => response.destroy(), readTimeoutMs).unref();
   response.once("close", () => clearTimeout(timer));
 }

@@ -287,6 +287,8 @@ export const operations: Readonly<Record<RouteName, OpenApiOperation>> = {
     responses: { "200": { description: "The bytes.", content: createBinaryContent() } },
   },
   chat: openAiJsonOperation,
+  messages: openAiJsonOperation,
+  "count tokens": openAiJsonOperation,
   models: plainOperation,
   model: plainOperation,
   embeddings: openAiJsonOperation,

@@ -17,7 +17,7 @@ import { newId } from "../new-id.ts";
 import type { ClientEvent } from "../relay/client-wire.ts";
 import type { ReplyReceiver } from "../relay/receiver.ts";
 import { meterRelay } from "../relay/meter-relay.ts";
-import type { ClientRequest } from "../relay/relay-plan.ts";
+import type { ClientRequest } from "../relay/client-request.ts";
 import { SavingReceiver } from "../relay/saving-receiver.ts";
 import { isCompactionRequest } from "../responses/compact-history.ts";
 import { runWithContext } from "../responses/manage-context.ts";

@@ -181,10 +181,20 @@ export const routes = [
   del("/v1/files/{file}", "delete file", "Deletes a file."),
   get("/v1/files/{file}/content", "file content", "Returns the content of a file."),
   post("/v1/chat/completions", "chat", "Chat Completions, streaming or not, on any upstream."),
+  post(
+    "/v1/messages",
+    "messages",
+    "The Anthropic Messages API, streaming or not, on any upstream.",
+  ),
+  post(
+    "/v1/messages/count_tokens",
+    "count tokens",
+    "Returns the input tokens of a Messages request: counted by a Messages upstream, else estimated.",
+  ),
   get(
     "/v1/models",
     "models",
-    "Lists all models: OpenAI's `data` and Codex's `models` in one object.",
+    "Lists all models: `data` in the form of OpenAI and Anthropic, and Codex's `models`, in one object.",
   ),
   get("/v1/models/{model}", "model", "Returns one model of the list.", { allowsSlashes: true }),
   post("/v1/embeddings", "embeddings", "Forwarded to the model's upstream."),

@@ -1,22 +1,27 @@
 import { hash } from "node:crypto";
 import type { TaskRequest } from "@deltawire/agent";
-import type { TaskCreation } from "@deltawire/tasks";
+import { assertNever, type TaskCreation } from "@deltawire/tasks";
 import {
   buildRequestEcho,
+  MessagesOverResponses,
   translateChatRequest,
+  translateMessagesToResponses,
+  translateResponsesReplyToMessage,
   type ChatOverResponsesOptions,
   type JsonObject,
+  type MessagesOverResponsesOptions,
   type ResponsesRequest,
 } from "@deltawire/wire";
 import type { ResponseHistory } from "../history/response-history.ts";
 import { newId } from "../new-id.ts";
-import type { ClientRequest } from "../relay/relay-plan.ts";
+import type { ClientRequest } from "../relay/client-request.ts";
 import { AgentChatStream, toChatCompletion } from "../tasks/agent-models/agent-chat-stream.ts";
 import { AgentReply } from "../tasks/agent-models/agent-reply.ts";
 import { buildAgentTaskRequest } from "../tasks/agent-models/agent-request.ts";
 import {
   AgentTranslator,
   createChatEncoding,
+  createMessagesEncoding,
   noEncoding,
   responsesEncoding,
 } from "../tasks/agent-models/agent-translator.ts";
@@ -51,7 +56,7 @@ export async function serveAgent(
   const { tasks, streams, history } = services;
   const { response, signal, accessKey } = context;
   if (accessKey !== undefined) assertAgentScope(accessKey, agent);
-  const { request, chatOptions } = toResponsesRequest(client, agent);
+  const { request, format } = toResponsesRequest(client, agent);
   const resolved = await history.resolve(request, getClientScope(context));
   if (resolved.unresolved !== undefined) throw resolved.unresolved;
   const agentTask = buildAgentTaskRequest(resolved.request, agent, client);
@@ -69,7 +74,7 @@ export async function serveAgent(
     retractedIds:
       waitingTaskId === undefined ? new Set() : await findRetractedIds(waitingTaskId, tasks),
     origin: getOrigin(context),
-    responseId: responseId ?? newId(client.wire === "chat" ? "chatcmpl" : "resp"),
+    responseId: responseId ?? newId(idPrefixes[client.wire]),
     createdAt: Math.floor(Date.now() / 1000),
     model: agent,
     isCodex: client.wire === "responses" && client.isCodex,
@@ -79,11 +84,7 @@ export async function serveAgent(
   const isStreamed = client.request.stream === true;
   try {
     if (isStreamed) {
-      const wire =
-        chatOptions === undefined
-          ? responsesEncoding
-          : createChatEncoding(new AgentChatStream(chatOptions));
-      const translator = new AgentTranslator(reply, wire);
+      const translator = new AgentTranslator(reply, createEncoding(format));
       await streams.stream(context, taskId, translator, { isResumable: false });
     } else await streams.runToEnd(taskId, new AgentTranslator(reply, noEncoding), signal);
   } finally {
@@ -101,19 +102,59 @@ export async function serveAgent(
     request.store !== false
   )
     await history.save(resolved, getClientScope(context), reply.response as unknown as JsonObject);
-  if (!isStreamed && reply.hasEnded && !signal.aborted)
-    sendCompleteReply(context, reply, chatOptions);
+  if (!isStreamed && reply.hasEnded && !signal.aborted) sendCompleteReply(context, reply, format);
 }
 
-/** Converts the request to the Responses API. `chatOptions`: options to convert the reply back to Chat Completions. */
+const idPrefixes = { responses: "resp", chat: "chatcmpl", messages: "msg" } as const;
+
+/** The API of the client, to which the reply is converted. */
+type ReplyFormat =
+  | { api: "responses" }
+  | { api: "chat"; options: ChatOverResponsesOptions }
+  | { api: "messages"; options: MessagesOverResponsesOptions };
+
+function createEncoding(format: ReplyFormat) {
+  switch (format.api) {
+    case "responses":
+      return responsesEncoding;
+    case "chat":
+      return createChatEncoding(new AgentChatStream(format.options));
+    case "messages":
+      return createMessagesEncoding(new MessagesOverResponses(format.options));
+    default:
+      return assertNever(format);
+  }
+}
+
+/** Converts the request to the Responses API. `format`: how the reply is converted back. */
 function toResponsesRequest(
   client: ClientRequest,
   agent: string,
-): { request: ResponsesRequest; chatOptions: ChatOverResponsesOptions | undefined } {
-  if (client.wire === "responses") return { request: client.request, chatOptions: undefined };
-  const { body, includeUsage } = translateChatRequest(client.request);
-  const createdAt = Math.floor(Date.now() / 1000);
-  return { request: body, chatOptions: { newId, createdAt, includeUsage, model: agent } };
+): { request: ResponsesRequest; format: ReplyFormat } {
+  switch (client.wire) {
+    case "responses":
+      return { request: client.request, format: { api: "responses" } };
+    case "chat": {
+      const { body, includeUsage } = translateChatRequest(client.request);
+      const createdAt = Math.floor(Date.now() / 1000);
+      return {
+        request: body,
+        format: { api: "chat", options: { newId, createdAt, includeUsage, model: agent } },
+      };
+    }
+    case "messages": {
+      const { body } = translateMessagesToResponses(client.request);
+      const options = {
+        messageId: newId("msg"),
+        newId,
+        model: agent,
+        requestId: client.requestId,
+      };
+      return { request: body, format: { api: "messages", options } };
+    }
+    default:
+      return assertNever(client);
+  }
 }
 
 /** Returns the ids of the items that the task has retracted, which the reply omits. */
@@ -163,17 +204,25 @@ function recordExchange(context: RequestContext, { response, failure }: AgentRep
 function sendCompleteReply(
   context: RequestContext,
   { response, failure }: AgentReply,
-  chatOptions: ChatOverResponsesOptions | undefined,
+  format: ReplyFormat,
 ): void {
   context.firstByteAt = performance.now();
-  if (chatOptions === undefined) return sendJson(context.response, 200, response);
+  if (format.api === "responses") return sendJson(context.response, 200, response);
   if (failure !== undefined) {
     const { code, message, ...extraFields } = failure;
     throw new GatewayError(isGatewayErrorCode(code) ? code : "upstream_error", message, {
       providerError: extraFields,
     });
   }
-  const conversion = toChatCompletion(response, chatOptions);
+  if (format.api === "messages") {
+    const reply = translateResponsesReplyToMessage(
+      response as unknown as JsonObject,
+      format.options,
+    );
+    if (!reply.ok) throw new GatewayError("upstream_error", reply.error.error.message);
+    return sendJson(context.response, 200, reply.message);
+  }
+  const conversion = toChatCompletion(response, format.options);
   if (!conversion.ok) throw new GatewayError("upstream_error", conversion.error.message);
   sendJson(context.response, 200, conversion.completion);
 }

@@ -13,7 +13,7 @@ import { newId } from "../new-id.ts";
 import { clientWires } from "../relay/client-wire.ts";
 import { meterRelay } from "../relay/meter-relay.ts";
 import { StreamReceiver, type ReplyReceiver } from "../relay/receiver.ts";
-import type { ClientRequest } from "../relay/relay-plan.ts";
+import type { ClientRequest } from "../relay/client-request.ts";
 import {
   buildCompactionItem,
   listUserMessages,

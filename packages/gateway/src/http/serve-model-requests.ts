@@ -7,7 +7,7 @@ import {
 } from "@deltawire/wire";
 import type { ResolvedRequest } from "../history/response-history.ts";
 import { clientWires } from "../relay/client-wire.ts";
-import { getMaxReplyValues, type ClientRequest } from "../relay/relay-plan.ts";
+import { getMaxReplyValues, type ClientRequest } from "../relay/client-request.ts";
 import { isCompactionRequest } from "../responses/compact-history.ts";
 import { runWithContext } from "../responses/manage-context.ts";
 import { serveCompaction } from "./serve-compaction.ts";
@@ -127,7 +127,18 @@ export function assertFieldCount(body: unknown): unknown {
 
 const maxFields = 1000;
 
-async function serveReply(
+/** Throws a GatewayError (400) if the request names no model. */
+export function assertModelName(model: unknown): asserts model is string {
+  if (typeof model !== "string" || model === "")
+    throw new GatewayError(
+      "invalid_request",
+      "model: expected the name of a model; GET /v1/models lists them",
+      { param: "model" },
+    );
+}
+
+/** Sends the request to its model or agent, and the reply to the client. */
+export async function serveReply(
   context: RequestContext,
   services: ModelRouteServices,
   client: ClientRequest,
@@ -135,12 +146,7 @@ async function serveReply(
 ): Promise<void> {
   const { agents, usageMeter } = services;
   const { model, stream } = client.request;
-  if (typeof model !== "string" || model === "")
-    throw new GatewayError(
-      "invalid_request",
-      "model: expected the name of a model; GET /v1/models lists them",
-      { param: "model" },
-    );
+  assertModelName(model);
   context.model = model;
   const isInBackground = client.wire === "responses" && client.request.background === true;
   if (isInBackground) assertBackground(client.request, agents?.has(model) === true);

@@ -20,7 +20,12 @@ import { BodyMemory } from "./body-memory.ts";
 import { sendJson, type BodyLimits, type RequestContext } from "./request-context.ts";
 import { ConnectionLimit } from "./connection-limit.ts";
 import { endReply } from "./end-reply.ts";
-import { isTooManyOpenFiles, GatewayError, toErrorReply } from "../gateway-error.ts";
+import {
+  isTooManyOpenFiles,
+  GatewayError,
+  toErrorReply,
+  toMessagesErrorReply,
+} from "../gateway-error.ts";
 import { assertContentLength } from "./request-body.ts";
 import { RequestQueue } from "./request-queue.ts";
 import { assertScope, isLimitedRoute } from "./route-scopes.ts";
@@ -229,6 +234,7 @@ export function createHttpServer({
     const url = parseRequestUrl(request.url ?? "/");
     response.on("close", () => abortController.abort());
     response.setHeader("x-request-id", id);
+    if (isMessagesApi(url.pathname)) response.setHeader("request-id", id);
     const context = createRequestContext({
       id,
       request,
@@ -367,6 +373,11 @@ export function createHttpServer({
   };
 }
 
+/** True for the routes of Anthropic's API, which have their own form of errors. */
+function isMessagesApi(pathname: string): boolean {
+  return pathname === "/v1/messages" || pathname.startsWith("/v1/messages/");
+}
+
 /** Probes are served even above the connection limit. */
 function isProbe(name: RouteName): boolean {
   return name === "health" || name === "ready";
@@ -399,11 +410,13 @@ function expectsContinue({ headers }: IncomingMessage): boolean {
 /** Sends the error to the client if it is still connected. Returns the error's code. */
 async function sendError(
   thrown: unknown,
-  { request, response, signal, id }: RequestContext,
+  { request, response, signal, id, url }: RequestContext,
   { log, showsAddresses }: { log: Log; showsAddresses: boolean },
 ): Promise<string> {
   const error = thrown instanceof StoreError ? toTaskError(thrown) : thrown;
-  const { status, headers, body, code } = toErrorReply(error, { showsAddresses });
+  const { status, headers, body, code } = isMessagesApi(url.pathname)
+    ? toMessagesErrorReply(error, { showsAddresses, requestId: id })
+    : toErrorReply(error, { showsAddresses });
   const storeProblem = findStoreProblem(error);
   const isShown =
     showsAddresses && error instanceof GatewayError && error.publicError !== undefined;

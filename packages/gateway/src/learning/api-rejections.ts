@@ -1,13 +1,39 @@
+import type { ApiName } from "../config/config.ts";
 import type { LessonRule } from "./lesson.ts";
 import { markRequestSpecific } from "./request-specific-errors.ts";
 
 /*
- * Errors that mean that a model needs the other API of the same server. They are learned for one model, so that its reasoning
+ * Errors that mean that a model needs another API of the same server. They are learned for one model, so that its reasoning
  * and its tools both work. The comments name the servers and issues that the patterns come from.
  */
 
 /** A path that the server does not have. Errors about the model do not reach the rules. */
 const missingEndpointStatuses = [404, 405];
+
+const apiLabels: Readonly<Record<ApiName, string>> = {
+  chat: "Chat",
+  responses: "Responses",
+  messages: "Messages",
+};
+
+const apiCodes = {
+  chat: "chat_api",
+  responses: "responses_api",
+  messages: "messages_api",
+} as const;
+
+/** With `speaks = "auto"` the APIs are tried in this order. */
+function createMissingApiRule(missing: ApiName, next: ApiName): LessonRule {
+  return {
+    code: apiCodes[next],
+    statuses: missingEndpointStatuses,
+    description: `does not have the ${apiLabels[missing]} API; ${apiLabels[next]} is used instead`,
+    createChange: ({ detectsApi = false, triedApis = [missing], apiSwitch }) =>
+      detectsApi && !triedApis.includes(next)
+        ? { speaks: next, ...markRequestSpecific(apiSwitch === "earlier") }
+        : undefined,
+  };
+}
 
 export const chatApiRejections: readonly LessonRule[] = [
   // OpenAI from GPT-5.4 on, for function tools (openai-openapi 541, litellm 34569); o1-pro and Codex models; Copilot
@@ -23,24 +49,26 @@ export const chatApiRejections: readonly LessonRule[] = [
     createChange: ({ canSwitchApi = false }) =>
       canSwitchApi ? { speaks: "responses" } : undefined,
   },
-  {
-    code: "responses_api",
-    statuses: missingEndpointStatuses,
-    description: "does not have the Chat API; Responses is used instead",
-    createChange: ({ canSwitchApi = false, detectsApi = false }) =>
-      canSwitchApi && detectsApi ? { speaks: "responses" } : undefined,
-  },
+  createMissingApiRule("chat", "responses"),
+  createMissingApiRule("chat", "messages"),
 ];
 
 export const responsesApiRejections: readonly LessonRule[] = [
+  createMissingApiRule("responses", "chat"),
+  createMissingApiRule("responses", "messages"),
   {
     code: "chat_api",
     statuses: missingEndpointStatuses,
     description: "does not have the Responses API; Chat is used instead",
-    createChange: ({ apiSwitch }) => {
-      if (apiSwitch === undefined) return undefined;
+    createChange: ({ apiSwitch, triedApis = [] }) => {
+      if (apiSwitch === undefined || triedApis.includes("messages")) return undefined;
       // A lesson that was confirmed once may only be wrong for a while, such as during an outage.
       return { speaks: "chat", ...markRequestSpecific(apiSwitch === "earlier") };
     },
   },
+];
+
+export const messagesApiRejections: readonly LessonRule[] = [
+  createMissingApiRule("messages", "chat"),
+  createMissingApiRule("messages", "responses"),
 ];

@@ -1,10 +1,16 @@
-import { chatApiRejections, responsesApiRejections } from "./api-rejections.ts";
+import {
+  chatApiRejections,
+  messagesApiRejections,
+  responsesApiRejections,
+} from "./api-rejections.ts";
 import { historyRejections } from "./history-rejections.ts";
 import type { LessonRule, Lesson, UpstreamRejection, RequestAttempt } from "./lesson.ts";
+import { messagesRejections } from "./messages-rejections.ts";
 import { parameterRejections } from "./parameter-rejections.ts";
 import { markRequestSpecific, quotesRequest } from "./request-specific-errors.ts";
 import { parseRejection, type ParsedRejection } from "./parse-rejection.ts";
 import { responsesRejections } from "./responses-rejections.ts";
+import { tokenLimitRejection } from "./token-limit-rejection.ts";
 import { toolRejections } from "./tool-rejections.ts";
 
 export type { Lesson, LessonCode, UpstreamRejection, RequestAttempt } from "./lesson.ts";
@@ -69,11 +75,13 @@ export const maxProviderMessageLength = 200;
 const rulesByWire: Readonly<Record<RequestAttempt["speaks"], readonly LessonRule[]>> = {
   chat: [
     ...chatApiRejections,
+    tokenLimitRejection,
     ...historyRejections.map((rule) => ({ fields: ["messages"], ...rule })),
     ...toolRejections.map((rule) => ({ fields: ["tools", "tool_choice", "messages"], ...rule })),
     ...parameterRejections,
   ],
-  responses: [...responsesApiRejections, ...responsesRejections],
+  responses: [...responsesApiRejections, tokenLimitRejection, ...responsesRejections],
+  messages: [...messagesApiRejections, tokenLimitRejection, ...messagesRejections],
 };
 
 /** OpenRouter answers 404 if no provider supports a parameter, vLLM 501 for unimplemented features. */

@@ -1,4 +1,11 @@
-import { withProfileFlags, type ResponsesFlags, type UpstreamProfile } from "@deltawire/wire";
+import {
+  withProfileFlags,
+  type JsonObject,
+  type MessagesFlags,
+  type ResponsesFlags,
+  type UpstreamProfile,
+} from "@deltawire/wire";
+import type { ApiName } from "../config/config.ts";
 import type { Lesson, LessonCode, MediaLesson } from "./lesson.ts";
 
 /** A lesson in the form that the API returns. */
@@ -12,7 +19,10 @@ export interface LearnedLesson {
   provider_message: string;
   flags: Partial<UpstreamProfile>;
   responses?: ResponsesFlags;
-  speaks?: "chat" | "responses";
+  messages?: MessagesFlags;
+  /** The model's limit of output tokens. */
+  output_token_limit?: number;
+  speaks?: ApiName;
   media?: MediaLesson;
   /** When it was learned, in milliseconds since the epoch. */
   at: number;
@@ -33,6 +43,7 @@ interface ModelLessons {
   readonly model: string;
   readonly lessons: LearnedLesson[];
   responses: ResponsesFlags;
+  messages: MessagesFlags;
   base?: UpstreamProfile;
   profile?: UpstreamProfile;
 }
@@ -65,17 +76,28 @@ export class LessonRegistry {
     return this.#models.get(toModelKey(upstream, model))?.responses ?? noResponsesFlags;
   }
 
+  /** Returns the flags for an upstream that speaks Messages, with all lessons applied. */
+  getMessagesFlags(upstream: string, model: string, base: MessagesFlags): MessagesFlags {
+    const learned = this.#models.get(toModelKey(upstream, model))?.messages;
+    return learned === undefined ? base : mergeFlags(base, learned);
+  }
+
+  /** Returns the lowest learned limit of output tokens; undefined if there is none. */
+  getOutputTokenLimit(upstream: string, model: string): number | undefined {
+    const limits = this.getLessons(upstream, model).flatMap(
+      ({ output_token_limit: limit }) => limit ?? [],
+    );
+    return limits.length === 0 ? undefined : Math.min(...limits);
+  }
+
   /** Returns the API that the last lesson about it requires; undefined if there is none. */
-  getSpeaks(upstream: string, model: string): "chat" | "responses" | undefined {
+  getSpeaks(upstream: string, model: string): ApiName | undefined {
     const lessons = this.#models.get(toModelKey(upstream, model))?.lessons ?? [];
     return lessons.findLast(({ speaks }) => speaks !== undefined)?.speaks;
   }
 
   /** Returns the models of an upstream that use another API than the configured one, with that API. */
-  listLearnedApis(
-    upstream: string,
-    configured: "chat" | "responses",
-  ): { model: string; speaks: "chat" | "responses" }[] {
+  listLearnedApis(upstream: string, configured: ApiName): { model: string; speaks: ApiName }[] {
     return [...this.#models.values()].flatMap(({ upstream: name, model }) => {
       const speaks = name === upstream ? this.getSpeaks(upstream, model) : undefined;
       return speaks === undefined || speaks === configured ? [] : [{ model, speaks }];
@@ -90,7 +112,9 @@ export class LessonRegistry {
   /** Stores a lesson and returns true if it is new. Lessons for a single request (`once`) are not stored. */
   add(upstream: string, model: string, lesson: Lesson, at: number): boolean {
     if (lesson.once === true) return false;
-    const { code, description, providerMessage, flags, responses, speaks, media } = lesson;
+    const { code, description, providerMessage, flags, responses, messages, speaks, media } =
+      lesson;
+    const { outputTokenLimit } = lesson;
     const learned: LearnedLesson = {
       upstream,
       model,
@@ -99,6 +123,8 @@ export class LessonRegistry {
       provider_message: providerMessage,
       flags,
       ...(responses === undefined ? {} : { responses }),
+      ...(messages === undefined ? {} : { messages }),
+      ...(outputTokenLimit === undefined ? {} : { output_token_limit: outputTokenLimit }),
       ...(speaks === undefined ? {} : { speaks }),
       ...(media === undefined ? {} : { media }),
       at,
@@ -146,13 +172,14 @@ export class LessonRegistry {
   }
 
   #addLearned(lesson: LearnedLesson): boolean {
-    const { upstream, model, responses } = lesson;
+    const { upstream, model, responses, messages } = lesson;
     const key = toModelKey(upstream, model);
     const modelLessons = this.#models.get(key) ?? {
       upstream,
       model,
       lessons: [],
       responses: noResponsesFlags,
+      messages: noMessagesFlags,
     };
     const isKnown = modelLessons.lessons.some(
       (known) => known.code === lesson.code && isSameChange(known, lesson),
@@ -160,7 +187,8 @@ export class LessonRegistry {
     if (isKnown || modelLessons.lessons.length >= maxLessonsPerModel) return false;
     modelLessons.lessons.push(lesson);
     if (responses !== undefined)
-      modelLessons.responses = mergeResponsesFlags(modelLessons.responses, responses);
+      modelLessons.responses = mergeFlags(modelLessons.responses, responses);
+    if (messages !== undefined) modelLessons.messages = mergeFlags(modelLessons.messages, messages);
     delete modelLessons.profile;
     this.#models.delete(key);
     this.#models.set(key, modelLessons);
@@ -169,12 +197,15 @@ export class LessonRegistry {
 }
 
 const noResponsesFlags: ResponsesFlags = Object.freeze({});
+const noMessagesFlags: MessagesFlags = Object.freeze({});
 
-/** Adds learned flags to earlier ones. Lists and objects are combined, except `efforts`, which is replaced. */
-export function mergeResponsesFlags(
-  earlier: ResponsesFlags,
-  learned: ResponsesFlags,
-): ResponsesFlags {
+interface MergeableFlags {
+  readonly droppedParameters?: readonly string[];
+  readonly extraBody?: Readonly<JsonObject>;
+}
+
+/** Adds learned flags to earlier ones. Dropped parameters and additional fields are combined; other flags are replaced. */
+export function mergeFlags<Flags extends MergeableFlags>(earlier: Flags, learned: Flags): Flags {
   const dropped = [...(earlier.droppedParameters ?? []), ...(learned.droppedParameters ?? [])];
   const extra = { ...earlier.extraBody, ...learned.extraBody };
   return {
@@ -190,8 +221,9 @@ function toModelKey(upstream: string, model: string): string {
 }
 
 function isSameChange(one: LearnedLesson, other: LearnedLesson): boolean {
-  const changes = [one, other].map(({ flags, responses, speaks, media }) =>
-    JSON.stringify([flags, responses, speaks, media]),
+  const changes = [one, other].map(
+    ({ flags, responses, messages, output_token_limit: limit, speaks, media }) =>
+      JSON.stringify([flags, responses, messages, limit, speaks, media]),
   );
   return changes[0] === changes[1];
 }

@@ -146,9 +146,9 @@ export class LessonSync {
 
   #toStored({ lesson }: Extract<LessonRegistryChange, { type: "added" }>): StoredLesson {
     const { upstream, model, at: learnedAt, ...content } = lesson;
-    const { code, flags, responses, media } = content;
+    const { code, flags, responses, messages, output_token_limit: limit, media } = content;
     const fingerprint = this.#options.getFingerprint(upstream) ?? "";
-    const change = JSON.stringify([fingerprint, code, flags, responses, media]);
+    const change = JSON.stringify([fingerprint, code, flags, responses, messages, limit, media]);
     const json = JSON.stringify({ ...content, fingerprint } satisfies StoredContent);
     return { upstream, model, digest: hash("sha256", change), learnedAt, json };
   }

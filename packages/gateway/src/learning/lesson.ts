@@ -1,4 +1,5 @@
-import type { JsonObject, ResponsesFlags, UpstreamProfile } from "@deltawire/wire";
+import type { JsonObject, MessagesFlags, ResponsesFlags, UpstreamProfile } from "@deltawire/wire";
+import type { ApiName } from "../config/config.ts";
 import type { ParsedRejection } from "./parse-rejection.ts";
 
 /** An error response of an upstream. The body is parsed JSON or text. */
@@ -9,17 +10,25 @@ export interface UpstreamRejection {
 
 /** The rejected request. */
 export interface RequestAttempt {
-  speaks: "chat" | "responses";
+  speaks: ApiName;
   /** The flags that applied, including lessons. Only used for Chat upstreams. */
   profile: UpstreamProfile;
   /** The learned flags that applied, for Responses upstreams. */
   responses: ResponsesFlags;
+  /** The flags that applied, including lessons. Only used for Messages upstreams. Default: none. */
+  messages?: MessagesFlags;
+  /** The learned limit that applied. Default: none. */
+  outputTokenLimit?: number | undefined;
   /** True if the API may be changed: no lesson has changed it yet. */
   canSwitchApi?: boolean;
   /** Set if a lesson has changed the API: one of this request, or one of an earlier request. */
   apiSwitch?: "now" | "earlier" | undefined;
   /** True if a missing endpoint may be a reason to change the API (`speaks = "auto"`). */
   detectsApi?: boolean;
+  /** The APIs to which this request has been sent, including `speaks`. Default: only `speaks`. */
+  triedApis?: readonly ApiName[];
+  /** The API of the client. A Messages client can change its requests by itself. Default: another one than `speaks`. */
+  clientApi?: ApiName;
   /** The body that was sent. */
   body: JsonObject;
 }
@@ -46,10 +55,14 @@ export interface Lesson {
   providerMessage: string;
   /** Flags for `withProfileFlags`, for Chat upstreams. */
   flags: Partial<UpstreamProfile>;
-  /** Flags for `mergeResponsesFlags`, for Responses upstreams. */
+  /** Flags for `mergeFlags`, for Responses upstreams. */
   responses?: ResponsesFlags;
+  /** Flags for `mergeFlags`, for Messages upstreams. */
+  messages?: MessagesFlags;
+  /** The model's limit of output tokens. */
+  outputTokenLimit?: number;
   /** The API of the same server that the model needs. */
-  speaks?: "chat" | "responses";
+  speaks?: ApiName;
   /** Changes for image and audio endpoints. */
   media?: MediaLesson;
   /** Applies only to this request and is not stored, because the error is about this conversation, not about the upstream. */
@@ -84,6 +97,7 @@ export type LessonCode =
   | "no_stream"
   | "stream_usage"
   | "token_limit"
+  | "output_token_limit"
   | "sampling"
   | "parameter"
   // Responses upstreams
@@ -94,14 +108,21 @@ export type LessonCode =
   // the API of the model
   | "responses_api"
   | "chat_api"
+  | "messages_api"
   | "store"
+  // Messages upstreams
+  | "thinking"
+  | "signature"
+  | "late_system"
   // images
   | "image_links";
 
 export interface LessonChange {
   flags?: Partial<UpstreamProfile>;
   responses?: ResponsesFlags;
-  speaks?: "chat" | "responses";
+  messages?: MessagesFlags;
+  outputTokenLimit?: number;
+  speaks?: ApiName;
   once?: true;
   /** Replaces the description of the rule. */
   description?: string;

@@ -1,6 +1,7 @@
 import type { ModelCapabilities } from "@deltawire/agent";
 import type { ModelOptions } from "@deltawire/tasks/chats";
 import type { Config, InputModality } from "../config/config.ts";
+import { findModelAlias } from "../config/model-patterns.ts";
 import {
   supportsTools,
   lookupKnownModel,
@@ -20,7 +21,7 @@ export function getModelCapabilities(
   discovered: DiscoveredModels = new Map(),
   lessons?: LearnedProfiles,
 ): ModelCapabilities & { readonly options: ModelOptions } {
-  const alias = config.models.get(name);
+  const alias = findModelAlias(name, config);
   const resolution = resolveModel(name, config, discovered);
   const [target] = resolution.ok ? resolution.targets : [];
   const id = target === undefined ? name : `${target.upstream}/${target.model}`;

@@ -1,5 +1,6 @@
 import type { ModelType } from "@deltawire/tasks/chats";
 import type { AgentConfig, Config, ModelAlias, ModelTarget } from "../config/config.ts";
+import { findModelAlias } from "../config/model-patterns.ts";
 import { buildCodexCatalogEntry, type CodexCatalogEntry } from "./codex-catalog-entry.ts";
 import { lookupKnownModel, looksLikeChatModel } from "../config/known-models.ts";
 import type { DiscoveredModel } from "./parse-model-list.ts";
@@ -13,10 +14,16 @@ import {
 /** The `owned_by` of agents in the model list. */
 export const agentOwner = "deltawire-agent";
 
-/** OpenAI's list (`data`) and Codex's catalog (`models`) in one object: each client reads only its own field. */
+/**
+ * OpenAI's and Anthropic's list (`data`) and Codex's catalog (`models`) in one object: each client reads only its own fields. The
+ * list is always complete, so there are no further pages.
+ */
 export interface ModelList {
   readonly object: "list";
   readonly data: readonly ListedModelObject[];
+  readonly has_more: false;
+  readonly first_id: string | null;
+  readonly last_id: string | null;
   readonly models: readonly CodexCatalogEntry[];
 }
 
@@ -26,6 +33,11 @@ interface ListedModelObject {
   /** Seconds since the epoch; 0 if unknown. */
   readonly created: number;
   readonly owned_by: string;
+  /** The following fields are Anthropic's. */
+  readonly type: "model";
+  readonly display_name: string;
+  /** RFC 3339. */
+  readonly created_at: string;
 }
 
 /** A name that clients can use, and its model. */
@@ -71,7 +83,13 @@ export function buildModelList({
       object: "model",
       created: model.created ?? 0,
       owned_by: owner,
+      type: "model",
+      display_name: id,
+      created_at: new Date((model.created ?? 0) * 1000).toISOString(),
     })),
+    has_more: false,
+    first_id: offers[0]?.id ?? null,
+    last_id: offers.at(-1)?.id ?? null,
     models: codexOffers.map(toCatalogEntry),
   };
 }
@@ -157,7 +175,7 @@ function buildAgentOffer(
   config: Config,
   modelsByUpstream: ModelsByUpstream,
 ): OfferedModel {
-  const alias = config.models.get(agent.model);
+  const alias = findModelAlias(agent.model, config);
   return {
     id: agent.name,
     owner: agentOwner,

@@ -1,4 +1,5 @@
 import type { Config, ModelTarget, UpstreamConfig } from "../config/config.ts";
+import { findMatchingPattern } from "../config/model-patterns.ts";
 import { providerKeys, type ProviderKey } from "../config/provider-keys.ts";
 import { didYouMean } from "@deltawire/tasks";
 import type { DiscoveredModel } from "./parse-model-list.ts";
@@ -20,7 +21,7 @@ const maxCandidates = 2_000;
 const maxExcerptLength = 100;
 
 /**
- * Resolves the name of a model: an alias; `upstream/model`; a model that an upstream is known to have, in the order of the
+ * Resolves the name of a model: an alias; `upstream/model`; a pattern of `[models]`; a model that an upstream is known to have, in the order of the
  * configuration; with a single upstream, any name.
  */
 export function resolveModel(
@@ -39,7 +40,7 @@ export function resolveModel(
 /** Returns the models that a name refers to, in the order in which they are tried; undefined if there are none. */
 export function findTargets(
   name: string,
-  { upstreams, models }: Config,
+  { upstreams, models, modelPatterns }: Config,
   hasModel: HasModel,
 ): readonly ModelTarget[] | undefined {
   const alias = models.get(name);
@@ -53,6 +54,9 @@ export function findTargets(
     const isFullName = hasModel(namedUpstream, name) && !hasModel(namedUpstream, nameInUpstream);
     return [{ upstream: namedUpstream.name, model: isFullName ? name : nameInUpstream }];
   }
+
+  const patternAlias = findMatchingPattern(name, modelPatterns);
+  if (patternAlias !== undefined) return patternAlias.targets;
 
   for (const upstream of upstreams.values())
     if (hasModel(upstream, name)) return [{ upstream: upstream.name, model: name }];

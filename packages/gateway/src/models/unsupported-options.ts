@@ -1,11 +1,11 @@
 import type { UpstreamProfile } from "@deltawire/wire";
-import type { ModelTarget, UpstreamConfig } from "../config/config.ts";
+import type { ApiName, ModelTarget, UpstreamConfig } from "../config/config.ts";
 import type { LessonRegistry } from "../learning/lesson-registry.ts";
 
 /** The part of `LessonRegistry` that this file needs. */
 export type LearnedProfiles = Pick<
   LessonRegistry,
-  "getProfile" | "getResponsesFlags" | "getSpeaks"
+  "getProfile" | "getResponsesFlags" | "getMessagesFlags" | "getSpeaks"
 >;
 
 /**
@@ -18,7 +18,16 @@ export function findUnsupportedOptions(
   lessons?: LearnedProfiles,
 ): string[] {
   const { upstream, model } = target;
-  if (resolveApi(target, config, lessons) === "responses") {
+  const api = resolveApi(target, config, lessons);
+  if (api === "messages") {
+    const { droppedParameters = [] } =
+      lessons?.getMessagesFlags(upstream, model, config.messagesFlags) ?? config.messagesFlags;
+    const supported = Object.entries(messagesNamesByOption)
+      .filter(([, name]) => !droppedParameters.includes(name))
+      .map(([option]) => option);
+    return Object.keys(chatNamesByOption).filter((option) => !supported.includes(option));
+  }
+  if (api === "responses") {
     const { droppedParameters = [], extraBody = {} } =
       lessons?.getResponsesFlags(upstream, model) ?? {};
     const dropped = new Set([...droppedParameters, ...Object.keys(extraBody)]);
@@ -68,6 +77,21 @@ const ignoredNames = [
   "background",
 ];
 
+/** The options that have a field in the Messages API. */
+const messagesNamesByOption: Readonly<Record<string, string>> = {
+  temperature: "temperature",
+  top_p: "top_p",
+  stop: "stop_sequences",
+  max_output_tokens: "max_tokens",
+  "reasoning.effort": "thinking",
+  "text.format": "output_config",
+  tool_choice: "tool_choice",
+  parallel_tool_calls: "tool_choice",
+  service_tier: "service_tier",
+  safety_identifier: "metadata",
+  user: "metadata",
+};
+
 /** True if a model of an upstream supports `prompt_cache_key`. */
 export function supportsCacheKey(
   target: ModelTarget,
@@ -85,7 +109,7 @@ function resolveApi(
   { upstream, model }: ModelTarget,
   { speaks }: UpstreamConfig,
   lessons: LearnedProfiles | undefined,
-): "chat" | "responses" {
+): ApiName {
   return lessons?.getSpeaks(upstream, model) ?? speaks;
 }
 

@@ -40,6 +40,26 @@ export function selectForwardedHeaders(
   return { headers, dropped };
 }
 
+/** Headers of a Messages upstream that clients show or obey. */
+const informationalPattern = /^(?:request-id|anthropic-ratelimit-[a-z-]+)$/;
+
+/** Selects the upstream headers that a client of the Messages API receives with a translated or forwarded reply. */
+export function selectInformationalHeaders(
+  upstreamHeaders: UpstreamHeaders,
+  redactor: Redactor,
+): Record<string, string> {
+  const headers: Record<string, string> = {};
+  for (const [name, value] of Object.entries(upstreamHeaders))
+    if (
+      informationalPattern.test(name) &&
+      value !== undefined &&
+      isSafe(name, value) &&
+      redactor.redactData(value) === value
+    )
+      headers[name] = value;
+  return headers;
+}
+
 /** True for statuses without a body, regardless of Content-Length. */
 export function hasNoBody(status: number): boolean {
   return status === 204 || status === 205 || status === 304;

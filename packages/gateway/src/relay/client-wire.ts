@@ -1,21 +1,30 @@
 import {
   ChatCollector,
   encodeChatEvent,
+  encodeMessageEvent,
   encodeResponseEvent,
+  MessageCollector,
   ReplyBudget,
   ResponseCollector,
   sseDone,
   sseKeepAlive,
   type ChatStreamEvent,
   type JsonObject,
+  type MessageEvent,
   type ResponseEvent,
+  type UpstreamMessageEvent,
   type UpstreamResponseEvent,
 } from "@deltawire/wire";
 
-/** An event of either wire, as the client receives it. */
-export type ClientEvent = ResponseEvent | UpstreamResponseEvent | ChatStreamEvent;
+/** An event of any API, as the client receives it. */
+export type ClientEvent =
+  | ResponseEvent
+  | UpstreamResponseEvent
+  | ChatStreamEvent
+  | MessageEvent
+  | UpstreamMessageEvent;
 
-/** How events are sent to clients of one wire. */
+/** How events are sent to clients of one API. */
 export interface ClientWire {
   encode(event: ClientEvent): string;
   /** Sent between events; empty if the wire has its own keep-alive event. */
@@ -63,4 +72,24 @@ const chatClientWire: ClientWire = {
   },
 };
 
-export const clientWires = { responses: responsesClientWire, chat: chatClientWire } as const;
+const messagesClientWire: ClientWire = {
+  encode: (event) => encodeMessageEvent(event as MessageEvent),
+  keepAlive: "",
+  streamEnd: "",
+  createCollector() {
+    const collector = new MessageCollector();
+    return {
+      push: (event) => collector.push(event as MessageEvent),
+      get reply() {
+        const { result } = collector;
+        return result?.ok === true ? (result.message as unknown as JsonObject) : undefined;
+      },
+    };
+  },
+};
+
+export const clientWires = {
+  responses: responsesClientWire,
+  chat: chatClientWire,
+  messages: messagesClientWire,
+} as const;

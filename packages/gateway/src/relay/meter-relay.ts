@@ -2,6 +2,7 @@ import type { AccessKey } from "@deltawire/store";
 import { UsageEstimate } from "../security/usage-estimate.ts";
 import type { UsageMeter } from "../security/usage-meter.ts";
 import type { ExchangeOutcome } from "../upstream/upstream-client.ts";
+import { estimateInputTokens } from "./client-request.ts";
 import { createEstimatingReceiver } from "./estimating-receiver.ts";
 import type { Relay } from "./relay.ts";
 
@@ -39,7 +40,8 @@ export function meterRelay(
       } finally {
         // Servers also charge for a reply that the client aborts.
         const isCharged = estimate?.hasOutput === true || outcome === "aborted";
-        const usage = record.usage ?? (isCharged ? estimate?.build(client.request) : undefined);
+        const usage =
+          record.usage ?? (isCharged ? estimate?.build(estimateInputTokens(client)) : undefined);
         meter.addModelUsage(key, model, usage);
       }
     },

@@ -1,8 +1,8 @@
 import { withProfileFlags, type Repairs } from "@deltawire/wire";
-import type { Config } from "../config/config.ts";
+import type { ApiName, Config, ModelTarget, UpstreamConfig } from "../config/config.ts";
 import type { Lesson, RequestAttempt } from "../learning/lesson.ts";
 import { deriveLesson } from "../learning/derive-lesson.ts";
-import { mergeResponsesFlags } from "../learning/lesson-registry.ts";
+import { mergeFlags } from "../learning/lesson-registry.ts";
 import { GatewayError } from "../gateway-error.ts";
 import type { EnvelopeCipher } from "../reasoning/envelope-cipher.ts";
 import { ReasoningCarrier } from "../reasoning/reasoning-carrier.ts";
@@ -16,7 +16,10 @@ import {
 import type { Upstream, UpstreamRequest } from "../upstream/upstream.ts";
 import { fetchLinkedFiles } from "./fetch-linked-files.ts";
 import { sendForEachChoice } from "./merge-choices.ts";
-import { buildRelayPlan, type ClientRequest, type RelayPlan } from "./relay-plan.ts";
+import { buildRelayPlan } from "./build-relay-plan.ts";
+import type { ClientRequest } from "./client-request.ts";
+import { limitOutputTokens } from "./limit-output-tokens.ts";
+import type { RelayPlan } from "./relay-plan.ts";
 import type { ReplyReceiver } from "./receiver.ts";
 import { RelayedReply } from "./relayed-reply.ts";
 
@@ -53,12 +56,14 @@ export class Relay extends UpstreamClient {
    * reported in the stream.
    */
   async run(original: RelayExchange): Promise<ExchangeOutcome> {
-    const exchange = this.#mayUseChat(original) ? await withLinkedFiles(original) : original;
+    const exchange = this.#mayNeedLinkedFiles(original)
+      ? await withLinkedFiles(original)
+      : original;
     if (exchange === undefined) return "aborted";
     let plan: RelayPlan | undefined;
     try {
       return await this.request(exchange, (upstream, model, lessons) => {
-        const behavior = this.#getKnownBehavior(upstream, model, lessons);
+        const behavior = this.#getKnownBehavior(upstream, model, lessons, exchange.client);
         const currentPlan = (plan = this.#buildPlan(exchange, upstream, model, behavior));
         return {
           send: (request, onContent) => this.#send(exchange, request, currentPlan, onContent),
@@ -72,49 +77,70 @@ export class Relay extends UpstreamClient {
     }
   }
 
-  /** True if the request of a Responses client may be sent to a Chat upstream. */
-  #mayUseChat({ client, targets }: RelayExchange): boolean {
-    if (client.wire !== "responses") return false;
-    return targets.some(({ upstream, model }) => {
-      const configured = this.upstreams.get(upstream)?.config.speaks;
-      return (this.lessons.getSpeaks(upstream, model) ?? configured) === "chat";
-    });
+  /** Returns the API that is used for a model, as far as it is known. Undefined for an unknown upstream. */
+  getApi(
+    { upstream, model }: ModelTarget,
+    client: Pick<ClientRequest, "wire">,
+  ): ApiName | undefined {
+    const config = this.upstreams.get(upstream)?.config;
+    return this.lessons.getSpeaks(upstream, model) ?? (config && getInitialApi(config, client));
   }
 
   /** True if all of these upstreams receive the requests of Responses clients in their own API. */
   forwardsResponses(targets: RelayExchange["targets"]): boolean {
-    return targets.every(({ upstream, model }) => {
-      const configured = this.upstreams.get(upstream)?.config.speaks;
-      return (this.lessons.getSpeaks(upstream, model) ?? configured) === "responses";
-    });
+    return targets.every((target) => this.getApi(target, { wire: "responses" }) === "responses");
   }
 
-  /** Returns the profile and the Responses flags of a model, including the lessons of this request. */
+  /** True if the request of a Responses client may be sent to an upstream that loads no linked files. */
+  #mayNeedLinkedFiles({ client, targets }: RelayExchange): boolean {
+    return client.wire === "responses" && !this.forwardsResponses(targets);
+  }
+
+  /** Returns the API of a model and its flags, including the lessons of this request. */
   #getKnownBehavior(
     { config }: Upstream,
     model: string,
     lessons: readonly Lesson[],
+    client: ClientRequest,
   ): Omit<RequestAttempt, "body"> {
     const { name, detectsApi } = config;
     const learnedApi = this.lessons.getSpeaks(name, model);
-    let speaks = learnedApi ?? config.speaks;
-    let apiSwitch = speaks === config.speaks ? undefined : ("earlier" as "earlier" | "now");
+    const initialApi = getInitialApi(config, client);
+    let speaks = learnedApi ?? initialApi;
+    let apiSwitch = speaks === initialApi ? undefined : ("earlier" as "earlier" | "now");
+    const triedApis: ApiName[] = [speaks];
     let profile = this.lessons.getProfile(name, model, config.profile);
     let responses = this.lessons.getResponsesFlags(name, model);
+    let messages = this.lessons.getMessagesFlags(name, model, config.messagesFlags);
+    let outputTokenLimit = this.lessons.getOutputTokenLimit(name, model);
     for (const lesson of lessons) {
       profile = withProfileFlags(profile, lesson.flags);
-      responses = mergeResponsesFlags(responses, lesson.responses ?? {});
+      responses = mergeFlags(responses, lesson.responses ?? {});
+      messages = mergeFlags(messages, lesson.messages ?? {});
+      outputTokenLimit = lesson.outputTokenLimit ?? outputTokenLimit;
       if (lesson.speaks !== undefined) {
         speaks = lesson.speaks;
+        triedApis.push(speaks);
         apiSwitch = "now";
       }
     }
     const canSwitchApi = learnedApi === undefined && apiSwitch === undefined;
-    return { speaks, profile, responses, canSwitchApi, apiSwitch, detectsApi };
+    return {
+      speaks,
+      profile,
+      responses,
+      messages,
+      outputTokenLimit,
+      canSwitchApi,
+      apiSwitch,
+      triedApis,
+      detectsApi,
+      clientApi: client.wire,
+    };
   }
 
   #buildPlan(
-    { client, source }: RelayExchange,
+    { client, source, targets }: RelayExchange,
     { config }: Upstream,
     model: string,
     behavior: Omit<RequestAttempt, "body">,
@@ -122,17 +148,23 @@ export class Relay extends UpstreamClient {
     const reasoningCarrier = this.#reasoningCarriers.get(config.name);
     if (reasoningCarrier === undefined)
       throw new TypeError(`no reasoning carrier for ${config.name}`);
-    const { speaks, profile, responses: responsesFlags } = behavior;
+    const { speaks, profile, responses: responsesFlags, messages: messagesFlags = {} } = behavior;
     const now = Math.floor(Date.now() / 1000);
     const target = {
       speaks,
       model,
       profile,
       responsesFlags,
+      messagesFlags,
       reasoningCarrier,
       clientName: source.clientName,
     };
-    return buildRelayPlan(client, target, this.redactor, now);
+    const configuredLimit = targets.find(
+      (candidate) => candidate.upstream === config.name && candidate.model === model,
+    )?.maxOutputTokens;
+    const limit = Math.min(configuredLimit ?? Infinity, behavior.outputTokenLimit ?? Infinity);
+    const plan = buildRelayPlan(client, target, this.redactor, now);
+    return limit === Infinity ? plan : limitOutputTokens(plan, limit);
   }
 
   async #send(
@@ -145,6 +177,7 @@ export class Relay extends UpstreamClient {
     const headers = {
       "content-type": "application/json",
       accept: plan.isStreamed ? "text/event-stream" : "application/json",
+      ...plan.headers,
     };
     const httpRequest = { path: plan.path, headers, body: JSON.stringify(plan.body) };
     const sendOnce = (
@@ -154,7 +187,13 @@ export class Relay extends UpstreamClient {
       request.send(httpRequest, {
         signal: requestSignal,
         createReader: (connection) =>
-          new RelayedReply({ plan, receiver: replyReceiver, connection, onContent }),
+          new RelayedReply({
+            plan,
+            receiver: replyReceiver,
+            connection,
+            onContent,
+            onHeaders: client.wire === "messages" ? client.onUpstreamHeaders : undefined,
+          }),
       });
     try {
       const choiceCount = client.wire === "chat" ? (client.request.n ?? 1) : 1;
@@ -186,6 +225,17 @@ export class Relay extends UpstreamClient {
     receiver.end(plan.buildFailureEvents(failure), undefined, failure);
     return "answered";
   }
+}
+
+/**
+ * Returns the API of the first request of a model. With `speaks = "auto"` a Messages client is first served by Messages, which
+ * needs no translation; Chat is the API that almost every other server has.
+ */
+function getInitialApi(
+  { speaks, detectsApi }: UpstreamConfig,
+  { wire }: Pick<ClientRequest, "wire">,
+): ApiName {
+  return detectsApi && wire === "messages" ? "messages" : speaks;
 }
 
 /** Returns undefined if the client has disconnected. */

@@ -5,7 +5,11 @@ import {
   type UpstreamReply,
 } from "@deltawire/wire";
 import { toRejectedOutcome } from "../upstream/attempt-outcome.ts";
-import type { UpstreamConnection, UpstreamReplyReader } from "../upstream/send-request.ts";
+import type {
+  UpstreamConnection,
+  UpstreamHeaders,
+  UpstreamReplyReader,
+} from "../upstream/send-request.ts";
 import type { ClientEvent } from "./client-wire.ts";
 import type { RelayPlan } from "./relay-plan.ts";
 import type { ReplyReceiver } from "./receiver.ts";
@@ -16,10 +20,12 @@ export interface RelayedReplyOptions {
   connection: UpstreamConnection;
   /** Called each time content goes to the client, unless the reply has failed. */
   onContent: (() => void) | undefined;
+  /** Called with the headers of the upstream's reply, before its first byte is sent. */
+  onHeaders?: ((headers: UpstreamHeaders) => void) | undefined;
 }
 
 /** After this many seconds without output the client receives a keep-alive. */
-const keepAliveSeconds = 15;
+const keepAliveSeconds = 10;
 
 /** Maximum size of one reply, as the upstream sends it. */
 const maxBytes = 128 * 1024 * 1024;
@@ -45,6 +51,10 @@ export class RelayedReply implements UpstreamReplyReader {
   constructor(options: RelayedReplyOptions) {
     this.#options = options;
     this.#reply = options.plan.createReply();
+  }
+
+  begin(_status: number, headers: UpstreamHeaders): void {
+    this.#options.onHeaders?.(headers);
   }
 
   push(bytes: Buffer): void {

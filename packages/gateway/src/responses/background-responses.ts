@@ -10,7 +10,7 @@ import {
 } from "../history/response-history.ts";
 import { newId } from "../new-id.ts";
 import { meterRelay } from "../relay/meter-relay.ts";
-import type { ClientRequest } from "../relay/relay-plan.ts";
+import type { ClientRequest } from "../relay/client-request.ts";
 import type { Relay } from "../relay/relay.ts";
 import type { AccessKeys } from "../security/access-keys.ts";
 import { findAccessKeyProblem } from "../security/authenticator.ts";

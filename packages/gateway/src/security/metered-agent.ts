@@ -1,6 +1,11 @@
 import { ModelError, type Agent, type Model } from "@deltawire/agent";
 import type { AccessKey } from "@deltawire/store";
-import type { JsonObject, ResponseEvent, ResponseUsage } from "@deltawire/wire";
+import {
+  estimateRequestTokens,
+  type JsonObject,
+  type ResponseEvent,
+  type ResponseUsage,
+} from "@deltawire/wire";
 import { GatewayError } from "../gateway-error.ts";
 import type { AccessKeys } from "./access-keys.ts";
 import { findAccessKeyProblem } from "./authenticator.ts";
@@ -80,7 +85,7 @@ export function meterModel(
         usageMeter.addModelUsage(
           key,
           name,
-          usage ?? (isCharged ? estimate?.build(request) : undefined),
+          usage ?? (isCharged ? estimate?.build(estimateRequestTokens(request)) : undefined),
         );
       }
     },

@@ -1,12 +1,4 @@
-import {
-  estimateRequestTokens,
-  estimateTokens,
-  isObject,
-  type ChatRequest,
-  type JsonObject,
-  type ResponsesRequest,
-  type ResponseUsage,
-} from "@deltawire/wire";
+import { estimateTokens, isObject, type JsonObject, type ResponseUsage } from "@deltawire/wire";
 
 /** Longer text is counted in parts, so that a long reply is not stored. */
 const maxPendingLength = 4096;
@@ -21,15 +13,15 @@ export class UsageEstimate {
     return this.#outputTokens > 0 || this.#pendingText !== "";
   }
 
-  /** Adds the text in events of a Responses stream or chunks of a Chat Completions stream. */
+  /** Adds the text in the events of a stream of any API. */
   push(events: readonly unknown[]): void {
     for (const event of events) if (isObject(event)) this.#pendingText += extractText(event);
     if (this.#pendingText.length > maxPendingLength) this.#countPendingText();
   }
 
-  build(request: ResponsesRequest | ChatRequest): ResponseUsage {
+  build(inputTokens: number): ResponseUsage {
     this.#countPendingText();
-    return createEstimatedUsage(estimateRequestTokens(request), this.#outputTokens);
+    return createEstimatedUsage(inputTokens, this.#outputTokens);
   }
 
   #countPendingText(): void {
@@ -72,6 +64,11 @@ function createEstimatedUsage(inputTokens: number, outputTokens = 0): ResponseUs
 
 function extractText({ delta, choices }: JsonObject): string {
   if (typeof delta === "string") return delta;
+  // Messages
+  if (isObject(delta))
+    return [delta["text"], delta["thinking"], delta["partial_json"]]
+      .filter((text) => typeof text === "string")
+      .join("");
   return toObjects(choices)
     .map((choice) => extractChoiceText(choice["delta"]))
     .join("");

@@ -15,6 +15,7 @@ import {
 } from "@deltawire/agent";
 import { didYouMean, quoteExcerpt } from "@deltawire/tasks";
 import type { AgentConfig, Config, McpConfig, ToolPolicies } from "../config/config.ts";
+import { findModelAlias } from "../config/model-patterns.ts";
 import { lookupKnownModel } from "../config/known-models.ts";
 import { describeUnknownToolGroup } from "./usable-tool-groups.ts";
 
@@ -155,7 +156,9 @@ export class ConfiguredAgents {
   }
 
   #getContextWindow(model: string): number {
-    return this.#config.models.get(model)?.contextWindow ?? lookupKnownModel(model).contextWindow;
+    return (
+      findModelAlias(model, this.#config)?.contextWindow ?? lookupKnownModel(model).contextWindow
+    );
   }
 
   async #getGroups(names: readonly string[]): Promise<ToolGroup[]> {

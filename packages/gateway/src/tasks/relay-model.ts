@@ -4,7 +4,7 @@ import type { ModelTarget } from "../config/config.ts";
 import { GatewayError, toErrorReply } from "../gateway-error.ts";
 import type { ModelRoundLogEntry } from "../log.ts";
 import type { ClientEvent } from "../relay/client-wire.ts";
-import type { ClientRequest } from "../relay/relay-plan.ts";
+import type { ClientRequest } from "../relay/client-request.ts";
 import type { ReplyReceiver } from "../relay/receiver.ts";
 import type { Relay } from "../relay/relay.ts";
 import type { ExchangeRecord } from "../upstream/upstream-client.ts";

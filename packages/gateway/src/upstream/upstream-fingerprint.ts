@@ -7,6 +7,6 @@ import { version } from "../version.ts";
  * of the gateway. It does not reveal secrets in the URL.
  */
 export function createUpstreamFingerprint(config: UpstreamConfig): string {
-  const { baseUrl, speaks, query, profile } = config;
-  return hash("sha256", JSON.stringify([version, baseUrl, speaks, query, profile]));
+  const { baseUrl, speaks, query, profile, messagesFlags } = config;
+  return hash("sha256", JSON.stringify([version, baseUrl, speaks, query, profile, messagesFlags]));
 }

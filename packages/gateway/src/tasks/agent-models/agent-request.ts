@@ -6,7 +6,7 @@ import {
   type ResponseInputItem,
   type ResponsesRequest,
 } from "@deltawire/wire";
-import type { ClientRequest } from "../../relay/relay-plan.ts";
+import type { ClientRequest } from "../../relay/client-request.ts";
 import { invalidRequest, parseBody } from "../../parse-body.ts";
 import { taskRequestSchema } from "../task-request.ts";
 
@@ -29,7 +29,7 @@ export function buildAgentTaskRequest(
   const isCodex = client.wire === "responses" && client.isCodex;
   const items = isCodex ? removeCodexPrompt(inputItems, request) : inputItems;
   const instructions = isCodex ? "" : (request.instructions ?? "");
-  const paramName = client.wire === "chat" ? "messages" : "input";
+  const paramName = client.wire === "responses" ? "input" : "messages";
   if (items.length === 0) throw invalidRequest(paramName, "expected at least one message");
   const lastItem = items.at(-1);
   const promptParts =
@@ -94,10 +94,16 @@ function assertSupportedOptions(
   const format = text?.format?.type ?? "text";
   if (format !== "text")
     throw invalidRequest(
-      client.wire === "chat" ? "response_format" : "text.format",
+      formatParameters[client.wire],
       `an agent does not support ${format}; use a model instead`,
     );
 }
+
+const formatParameters = {
+  responses: "text.format",
+  chat: "response_format",
+  messages: "output_config.format",
+} as const;
 
 /**
  * Removes descriptions of Codex's tools, which an agent does not have: Codex's prompt (since 0.166 the first message) and its

@@ -1,10 +1,14 @@
 import {
   encodeChatEvent,
+  encodeMessageEvent,
   encodeResponseEvent,
   sseDone,
   sseKeepAlive,
   type ChatStreamEvent,
+  type MessageEvent,
+  type MessagesOverResponses,
   type ResponseEvent,
+  type UpstreamResponseEvent,
 } from "@deltawire/wire";
 import type { TaskEvent } from "@deltawire/tasks";
 import type { AgentChatStream } from "./agent-chat-stream.ts";
@@ -47,6 +51,23 @@ export function createChatEncoding(chatStream: AgentChatStream): ReplyEncoding {
       return outputs.map(encodeChatEvent).join("");
     },
     formatKeepAlive: () => sseKeepAlive,
+  };
+}
+
+export function createMessagesEncoding(translator: MessagesOverResponses): ReplyEncoding {
+  return {
+    preamble: "",
+    encode(events) {
+      const outputs: MessageEvent[] = [];
+      for (const event of events)
+        translator.push(event as unknown as UpstreamResponseEvent, outputs);
+      return outputs.map(encodeMessageEvent).join("");
+    },
+    formatKeepAlive() {
+      const outputs: MessageEvent[] = [];
+      translator.keepAlive(outputs);
+      return outputs.map(encodeMessageEvent).join("");
+    },
   };
 }
 

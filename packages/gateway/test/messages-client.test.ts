@@ -1,0 +1,393 @@
+import { describe, expect, test } from "vitest";
+import {
+  gatewayFixture as startFixture,
+  testGateway,
+  testUpstream as startUpstream,
+} from "./gateway-fixture.ts";
+import type { ReceivedRequest, UpstreamScript } from "./scripted-upstream.ts";
+import { upstreamToml } from "./test-gateway.ts";
+
+/* A client of the Messages API on upstreams of each API. ../shared/messages has many more cases: `npm run check:messages`. */
+
+const chatText = [
+  `data: {"id":"c1","model":"m","choices":[{"index":0,"delta":{"role":"assistant","content":"Hi"}}]}\n\n`,
+  `data: {"id":"c1","choices":[{"index":0,"delta":{"content":" there"},"finish_reason":"stop"}]}\n\n`,
+  `data: {"id":"c1","choices":[],"usage":{"prompt_tokens":9,"completion_tokens":2,"total_tokens":11}}\n\n`,
+  "data: [DONE]\n\n",
+];
+
+const messagesText = [
+  `event: message_start\ndata: {"type":"message_start","message":{"id":"msg_1","type":"message","role":"assistant","model":"m","content":[],"stop_reason":null,"stop_sequence":null,"usage":{"input_tokens":9,"output_tokens":1}}}\n\n`,
+  `event: content_block_start\ndata: {"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}\n\n`,
+  `event: content_block_delta\ndata: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"Hi there"}}\n\n`,
+  `event: content_block_stop\ndata: {"type":"content_block_stop","index":0}\n\n`,
+  `event: message_delta\ndata: {"type":"message_delta","delta":{"stop_reason":"end_turn","stop_sequence":null},"usage":{"output_tokens":2}}\n\n`,
+  `event: message_stop\ndata: {"type":"message_stop"}\n\n`,
+];
+
+/** A reply of the upstream: a stream, or JSON with a status. */
+type Reply = { sse: readonly string[] } | { status?: number; json: object };
+
+const toScript =
+  (reply: Reply | ((request: ReceivedRequest) => Reply)): UpstreamScript =>
+  (request, response) => {
+    const chosen = typeof reply === "function" ? reply(request) : reply;
+    if ("sse" in chosen) {
+      response.writeHead(200, { "content-type": "text/event-stream" });
+      response.end(chosen.sse.join(""));
+    } else {
+      response.writeHead(chosen.status ?? 200, { "content-type": "application/json" });
+      response.end(JSON.stringify(chosen.json));
+    }
+  };
+
+const gatewayFixture = (
+  reply: Parameters<typeof toScript>[0],
+  options?: Parameters<typeof startFixture>[1],
+) => startFixture(toScript(reply), options);
+
+const hello = {
+  model: "up/m",
+  max_tokens: 100,
+  messages: [{ role: "user", content: "Hello" }],
+};
+
+const post = (url: string, body: unknown, headers: Record<string, string> = {}, path = "") =>
+  fetch(`${url}/v1/messages${path}`, {
+    method: "POST",
+    headers: { "content-type": "application/json", ...headers },
+    body: JSON.stringify(body),
+  });
+
+const readEvents = async (response: Response) =>
+  (await response.text())
+    .split("\n\n")
+    .filter((text) => text !== "")
+    .map((text) => /^event: (\w+)\n/.exec(text)?.[1]);
+
+describe("a Messages client", () => {
+  test("is served by a Chat upstream with a stream, whatever the query string is", async () => {
+    const { gateway, upstream } = await gatewayFixture({ sse: chatText });
+    const response = await post(gateway.url, { ...hello, stream: true }, {}, "?beta=true&x=1");
+    expect(response.headers.get("content-type")).toContain("text/event-stream");
+    expect(response.headers.get("request-id")).toMatch(/^req_/);
+    expect((await readEvents(response)).filter((type) => type !== "ping")).toEqual([
+      "message_start",
+      "content_block_start",
+      "content_block_delta",
+      "content_block_delta",
+      "content_block_stop",
+      "message_delta",
+      "message_stop",
+    ]);
+    expect(upstream.requests[0]).toMatchObject({
+      path: "/v1/chat/completions",
+      body: { model: "m", max_tokens: 100, messages: [{ role: "user", content: "Hello" }] },
+    });
+  });
+
+  test("is served with a complete reply if it does not stream", async () => {
+    const { gateway } = await gatewayFixture({
+      json: {
+        id: "c1",
+        object: "chat.completion",
+        choices: [
+          { index: 0, message: { role: "assistant", content: "Hi there" }, finish_reason: "stop" },
+        ],
+        usage: { prompt_tokens: 9, completion_tokens: 2, total_tokens: 11 },
+      },
+    });
+    const response = await post(gateway.url, hello);
+    expect(await response.json()).toMatchObject({
+      type: "message",
+      role: "assistant",
+      content: [{ type: "text", text: "Hi there" }],
+      stop_reason: "end_turn",
+      usage: { input_tokens: 9, output_tokens: 2 },
+    });
+  });
+
+  test("gets the bytes of a Messages upstream unchanged, which receives its headers, but not its key", async () => {
+    const { gateway, upstream } = await gatewayFixture(
+      { sse: messagesText },
+      { upstream: { speaks: "messages", profile: "anthropic" } },
+    );
+    const headers = {
+      "anthropic-version": "2026-10-21",
+      "anthropic-beta": "effort-2025-11-24",
+      "x-api-key": "token-of-the-client",
+    };
+    const body = { ...hello, stream: true, context_management: { edits: [] }, future_field: 1 };
+    const response = await post(gateway.url, body, headers);
+    expect(await response.text()).toBe(messagesText.join(""));
+    expect(upstream.requests[0]).toMatchObject({
+      path: "/v1/messages",
+      body: { ...body, model: "m" },
+      headers: {
+        "anthropic-version": "2026-10-21",
+        "anthropic-beta": "effort-2025-11-24",
+        "x-api-key": "key-of-up-0123456789",
+      },
+    });
+    expect(upstream.requests[0]?.headers["authorization"]).toBeUndefined();
+  });
+
+  test("gets errors in the form of its API, with the provider's words", async () => {
+    const message = "This model does not support the effort parameter.";
+    const { gateway } = await gatewayFixture(
+      { status: 400, json: { type: "error", error: { type: "invalid_request_error", message } } },
+      { upstream: { speaks: "messages" } },
+    );
+    const response = await post(gateway.url, hello);
+    expect(response.status).toBe(400);
+    expect(await response.json()).toEqual({
+      type: "error",
+      error: { type: "invalid_request_error", message },
+      request_id: response.headers.get("request-id"),
+    });
+  });
+
+  test("is told that a prompt is too long with the words after which Claude Code compacts", async () => {
+    const message =
+      "This model's maximum context length is 8192 tokens, however you requested 9000 tokens.";
+    const { gateway } = await gatewayFixture({
+      status: 400,
+      json: { error: { message, type: "invalid_request_error", code: "context_length_exceeded" } },
+    });
+    const response = await post(gateway.url, { ...hello, stream: true });
+    expect([response.status, await response.json()]).toMatchObject([
+      400,
+      {
+        error: {
+          type: "invalid_request_error",
+          message: "prompt is too long: 9000 tokens > 8192 maximum",
+        },
+      },
+    ]);
+  });
+
+  test("is asked not to retry what only the user can fix", async () => {
+    const { gateway } = await gatewayFixture({
+      status: 401,
+      json: { error: { message: "invalid key", type: "authentication_error" } },
+    });
+    const response = await post(gateway.url, hello);
+    expect([response.status, response.headers.get("x-should-retry")]).toEqual([401, "false"]);
+    expect(await response.json()).toMatchObject({ error: { type: "authentication_error" } });
+  });
+
+  test.each([
+    [{ ...hello, max_tokens: undefined }, "max_tokens: Field required"],
+    [{ ...hello, model: undefined }, "model: expected the name of a model"],
+    [{ ...hello, messages: [] }, "messages: "],
+  ])("gets a 400 for %j", async (body, message) => {
+    const { gateway } = await gatewayFixture({ sse: chatText });
+    const response = await post(gateway.url, body);
+    const reply = (await response.json()) as { type: string; error: { message: string } };
+    expect([response.status, reply.type]).toEqual([400, "error"]);
+    expect(reply.error.message).toContain(message);
+  });
+
+  test("can use an agent as its model", async () => {
+    const gateway = await testGateway("[server]\nport = 0\ndemo = true\n");
+    const response = await post(gateway.url, { ...hello, model: "demo-agent" });
+    expect(await response.json()).toMatchObject({
+      type: "message",
+      model: "demo-agent",
+      stop_reason: "end_turn",
+      content: expect.arrayContaining([expect.objectContaining({ type: "text" })]),
+    });
+    const stream = await post(gateway.url, { ...hello, model: "demo-agent", stream: true });
+    const types = await readEvents(stream);
+    expect([types[0], types.at(-1)]).toEqual(["message_start", "message_stop"]);
+  });
+});
+
+describe("a count of tokens", () => {
+  const { max_tokens: _maxTokens, ...request } = hello;
+
+  test("is an estimate, labeled as one, on other upstreams", async () => {
+    const { gateway, upstream } = await gatewayFixture({ sse: chatText });
+    const response = await post(gateway.url, request, {}, "/count_tokens?beta=true");
+    const { input_tokens: tokens } = (await response.json()) as { input_tokens: number };
+    expect(tokens).toBeGreaterThan(0);
+    expect(response.headers.get("x-deltawire-estimated")).toBe("true");
+    expect(upstream.requests).toEqual([]);
+  });
+
+  test("comes from a Messages upstream, if that can count", async () => {
+    const { gateway, upstream } = await gatewayFixture(
+      { json: { input_tokens: 4711 } },
+      { upstream: { speaks: "messages" } },
+    );
+    const response = await post(gateway.url, request, {}, "/count_tokens");
+    expect(await response.json()).toEqual({ input_tokens: 4711 });
+    expect(response.headers.get("x-deltawire-estimated")).toBeNull();
+    expect(upstream.requests[0]).toMatchObject({
+      path: "/v1/messages/count_tokens",
+      body: { ...request, model: "m" },
+    });
+  });
+
+  test("is estimated if a Messages upstream cannot count", async () => {
+    const { gateway } = await gatewayFixture(
+      { status: 404, json: { type: "error", error: { type: "not_found_error", message: "no" } } },
+      { upstream: { speaks: "messages" } },
+    );
+    const response = await post(gateway.url, request, {}, "/count_tokens");
+    expect([response.status, response.headers.get("x-deltawire-estimated")]).toEqual([200, "true"]);
+  });
+});
+
+describe("a Messages upstream", () => {
+  test("serves a Chat and a Responses client", async () => {
+    const { gateway, upstream } = await gatewayFixture(
+      { sse: messagesText },
+      { upstream: { speaks: "messages" } },
+    );
+    const chat = await gateway.post("/chat/completions", {
+      model: "up/m",
+      stream: true,
+      messages: hello.messages,
+    });
+    expect(await chat.text()).toContain(`"content":"Hi there"`);
+    const responses = await gateway.post("/responses", {
+      model: "up/m",
+      stream: true,
+      input: "Hello",
+    });
+    expect(await responses.text()).toContain("response.completed");
+    for (const { path, headers } of upstream.requests)
+      expect([path, headers["anthropic-version"], headers["authorization"]]).toEqual([
+        "/v1/messages",
+        "2023-06-01",
+        "Bearer key-of-up-0123456789",
+      ]);
+  });
+
+  test("teaches the limit of output tokens, which every client then gets", async () => {
+    const { gateway, upstream } = await gatewayFixture(
+      ({ body }) =>
+        (body as { max_tokens: number }).max_tokens > 8192
+          ? {
+              status: 400,
+              json: {
+                type: "error",
+                error: {
+                  type: "invalid_request_error",
+                  message: "max_tokens: 32000 > 8192, which is the maximum allowed for m",
+                },
+              },
+            }
+          : { sse: messagesText },
+      { upstream: { speaks: "messages" } },
+    );
+    for (let turn = 0; turn < 2; turn += 1) {
+      const response = await post(gateway.url, { ...hello, max_tokens: 32_000, stream: true });
+      expect(await response.text()).toBe(messagesText.join(""));
+    }
+    expect(
+      upstream.requests.map(({ body }) => (body as { max_tokens: number }).max_tokens),
+    ).toEqual([32_000, 8192, 8192]);
+  });
+
+  test("asks for its own thinking again without the signatures of another one", async () => {
+    const thinking = { type: "thinking", thinking: "Hm.", signature: "of-another-provider" };
+    const { gateway, upstream } = await gatewayFixture(
+      ({ body }) =>
+        JSON.stringify(body).includes("of-another-provider")
+          ? {
+              status: 400,
+              json: {
+                type: "error",
+                error: {
+                  type: "invalid_request_error",
+                  message: "messages.1.content.0: Invalid `signature` in `thinking` block",
+                },
+              },
+            }
+          : { sse: messagesText },
+      { upstream: { speaks: "messages" } },
+    );
+    const messages = [
+      { role: "user", content: "Hello" },
+      { role: "assistant", content: [thinking, { type: "text", text: "Hi" }] },
+      { role: "user", content: "And?" },
+    ];
+    const response = await post(gateway.url, { ...hello, messages, stream: true });
+    expect(await response.text()).toBe(messagesText.join(""));
+    expect(upstream.requests).toHaveLength(2);
+  });
+});
+
+describe("speaks = auto", () => {
+  const serve =
+    (paths: Readonly<Record<string, string[] | undefined>>) =>
+    ({ path }: ReceivedRequest): Reply => {
+      const sse = paths[path];
+      return sse === undefined ? { status: 404, json: { detail: "Not Found" } } : { sse };
+    };
+
+  test.each([
+    ["only Chat", { "/v1/chat/completions": chatText }, ["/v1/messages", "/v1/chat/completions"]],
+    ["Messages", { "/v1/messages": messagesText }, ["/v1/messages"]],
+  ])("finds the API of a server with %s for a Messages client", async (_name, paths, expected) => {
+    const { gateway, upstream } = await gatewayFixture(serve(paths), {
+      upstream: { speaks: "auto" },
+    });
+    const first = await post(gateway.url, { ...hello, stream: true });
+    expect(await readEvents(first)).toContain("message_stop");
+    expect(upstream.requests.map(({ path }) => path)).toEqual(expected);
+    upstream.requests.length = 0;
+    await (await post(gateway.url, { ...hello, stream: true })).text();
+    expect(upstream.requests.map(({ path }) => path)).toEqual(expected.slice(-1));
+  });
+
+  test("finds Messages for a Chat client, after Chat and Responses", async () => {
+    const { gateway, upstream } = await gatewayFixture(serve({ "/v1/messages": messagesText }), {
+      upstream: { speaks: "auto" },
+    });
+    const request = { model: "up/m", stream: true, messages: hello.messages };
+    expect(await (await gateway.post("/chat/completions", request)).text()).toContain("Hi there");
+    expect(await (await gateway.post("/chat/completions", request)).text()).toContain("Hi there");
+    expect(upstream.requests.map(({ path }) => path)).toEqual([
+      "/v1/chat/completions",
+      "/v1/responses",
+      "/v1/messages",
+      "/v1/messages",
+    ]);
+  });
+});
+
+describe("names of models", () => {
+  test("match patterns of [models], the most specific one first", async () => {
+    const upstream = await startUpstream(toScript({ sse: chatText }));
+    const gateway = await testGateway(`
+[models]
+"claude-*" = "up/large"
+"claude-*haiku*" = { use = "up/small", max_output_tokens = 50 }
+exact = "up/exact"
+${upstreamToml("up", upstream.url, { models: ["listed"] })}`);
+    const sent = async (model: string) => {
+      upstream.requests.length = 0;
+      await (await post(gateway.url, { ...hello, model })).text();
+      const body = upstream.requests[0]?.body as
+        | { model?: string; max_tokens?: number }
+        | undefined;
+      return [body?.model, body?.max_tokens];
+    };
+    expect(await sent("claude-sonnet-5-5")).toEqual(["large", 100]);
+    expect(await sent("claude-haiku-4-5-20251001")).toEqual(["small", 50]);
+    expect(await sent("exact")).toEqual(["exact", 100]);
+    expect(await sent("up/claude-x")).toEqual(["claude-x", 100]);
+    expect(await sent("listed")).toEqual(["listed", 100]);
+    const list = (await (await fetch(`${gateway.url}/v1/models?limit=1000`)).json()) as {
+      data: { id: string; type: string; display_name: string }[];
+      has_more: boolean;
+    };
+    expect(list.data.map(({ id }) => id)).toEqual(expect.arrayContaining(["exact", "up/listed"]));
+    expect(list.data.some(({ id }) => id.includes("*"))).toBe(false);
+    expect(list).toMatchObject({ has_more: false });
+    expect(list.data[0]).toMatchObject({ type: "model", display_name: "exact" });
+  });
+});
