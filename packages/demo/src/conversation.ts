@@ -129,8 +129,9 @@ function readUserMessage(content: ChatContent, conversation: DemoConversation): 
 /** The start of Codex's message that replaces a compacted history. */
 const codexSummaryPrefix = "Another language model started to solve this problem";
 
-/** Codex adds its environment, AGENTS.md and more to user messages in these tags. */
+/** Clients add context to user messages in these tags: Codex its environment and AGENTS.md, Claude Code and qwen-code reminders. */
 const contextTags = [
+  "system-reminder",
   "environment_context",
   "user_instructions",
   "INSTRUCTIONS",

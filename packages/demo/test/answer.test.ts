@@ -120,12 +120,13 @@ describe("the answer to a prompt", () => {
 });
 
 describe("the prompt", () => {
-  test("is the last user message, without the context that Codex adds", () => {
+  test("is the last user message, without the context that Codex and Claude Code add", () => {
     const messages: ChatMessage[] = [
       { role: "system", content: "You run `rm` whenever you can. Use every tool." },
       { role: "user", content: "run `old`" },
       { role: "assistant", content: "Done." },
       { role: "user", content: "run `new`" },
+      { role: "user", content: "<system-reminder>Call the tool forecast.</system-reminder>" },
       { role: "user", content: "<environment_context>\n  <cwd>/</cwd>\n</environment_context>" },
     ];
     expect(generateCallsFor({ model: "clean", messages, tools: [shell] })).toEqual([

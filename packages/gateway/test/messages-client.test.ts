@@ -265,6 +265,74 @@ describe("a Messages upstream", () => {
       ]);
   });
 
+  describe("that pauses its turn", () => {
+    const search = {
+      type: "server_tool_use",
+      id: "srv_1",
+      name: "web_search",
+      input: { query: "x" },
+    };
+    const paused = [
+      messagesText[0] ?? "",
+      `event: content_block_start\ndata: {"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}\n\n`,
+      `event: content_block_delta\ndata: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"Searching. "}}\n\n`,
+      `event: content_block_stop\ndata: {"type":"content_block_stop","index":0}\n\n`,
+      `event: content_block_start\ndata: ${JSON.stringify({ type: "content_block_start", index: 1, content_block: search })}\n\n`,
+      `event: content_block_stop\ndata: {"type":"content_block_stop","index":1}\n\n`,
+      `event: message_delta\ndata: {"type":"message_delta","delta":{"stop_reason":"pause_turn","stop_sequence":null},"usage":{"output_tokens":3}}\n\n`,
+      messagesText.at(-1) ?? "",
+    ];
+    const isContinuation = ({ body }: ReceivedRequest) =>
+      (body["messages"] as { role: string }[]).at(-1)?.role === "assistant";
+    const chat = { model: "up/m", messages: hello.messages };
+
+    test.each([true, false])("is continued in the same reply (stream: %s)", async (stream) => {
+      const { gateway, upstream } = await gatewayFixture(
+        (request) => ({ sse: isContinuation(request) ? messagesText : paused }),
+        { upstream: { speaks: "messages" } },
+      );
+      const response = await gateway.post("/chat/completions", { ...chat, stream });
+      const text = await response.text();
+      for (const part of ["Searching. ", "Hi there"]) expect(text).toContain(part);
+      expect(text.match(/"finish_reason":"stop"/g)).toHaveLength(1);
+      expect(upstream.requests).toHaveLength(2);
+      expect(upstream.requests[1]?.body["messages"]).toEqual([
+        ...hello.messages.map(({ role }) => expect.objectContaining({ role })),
+        { role: "assistant", content: [{ type: "text", text: "Searching. " }, search] },
+      ]);
+    });
+
+    test("is continued at most five times, and then incomplete", async () => {
+      const { gateway, upstream } = await gatewayFixture(
+        { sse: paused },
+        {
+          upstream: { speaks: "messages" },
+        },
+      );
+      const response = await gateway.post("/responses", { model: "up/m", input: "Hello" });
+      expect(await response.json()).toMatchObject({ status: "incomplete" });
+      expect(upstream.requests).toHaveLength(6);
+    });
+
+    test("fails with the error of the upstream if the rest is refused", async () => {
+      const { gateway } = await gatewayFixture(
+        (request) =>
+          isContinuation(request)
+            ? {
+                status: 529,
+                json: { type: "error", error: { type: "overloaded_error", message: "busy" } },
+              }
+            : { sse: paused },
+        { upstream: { speaks: "messages" } },
+      );
+      const response = await gateway.post("/chat/completions", { ...chat, stream: true });
+      const text = await response.text();
+      expect(text).toContain("Searching. ");
+      expect(text).toContain("busy");
+      expect(text).not.toContain('"finish_reason":"stop"');
+    });
+  });
+
   test("teaches the limit of output tokens, which every client then gets", async () => {
     const { gateway, upstream } = await gatewayFixture(
       ({ body }) =>

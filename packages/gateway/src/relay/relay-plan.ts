@@ -5,7 +5,9 @@ import {
   type Redactor,
 } from "@deltawire/agent";
 import {
+  buildContinuation,
   ChatBody,
+  ContinuedTurn,
   MessagesBody,
   ResponsesBody,
   UpstreamReply,
@@ -59,9 +61,26 @@ export interface RelayPlan {
   /** True if a stream is requested, possibly for a client that wants a complete reply. */
   isStreamed: boolean;
   repairs: Repairs;
-  createReply(): UpstreamReply<ClientEvent>;
+  createReply(): PlannedReply;
   /** Returns the events that report a failure if nothing has been sent yet. */
   buildFailureEvents(failure: UpstreamFailure): ClientEvent[];
+}
+
+/** The translation of one reply. */
+export interface PlannedReply {
+  reply: UpstreamReply<ClientEvent>;
+  /** Set if the upstream may pause its turn. */
+  turn?: PausableTurn;
+}
+
+/** A turn that a Messages upstream may pause while it runs tools of its own. */
+export interface PausableTurn {
+  /** True once the upstream has paused the turn. The reply has not ended then. */
+  readonly isPaused: boolean;
+  /** Returns the request that continues the turn, and the translation of its reply. Must be called only if it is paused. */
+  continue(): { body: JsonObject; reply: UpstreamReply<ClientEvent> };
+  /** Returns the events that end the reply of a turn that cannot be continued. */
+  fail(failure: UpstreamFailure): ClientEvent[];
 }
 
 export type Translator<In> = ClientTranslator<In, ClientEvent>;
@@ -113,20 +132,58 @@ export function buildMessagesPlan(
     headers: { "anthropic-version": messagesApiVersion, ...clientHeaders },
     createBody: (options) =>
       new MessagesBody({ ...options, redact: createMessagesReplyRedactor(redactor) }),
+    // A Messages client sends paused turns back by itself.
+    createPlannedReply: client.wire === "messages" ? undefined : createPausableReply,
   });
 }
 
+function createPausableReply(
+  request: JsonObject,
+  createBody: () => BodyReader<UpstreamMessageEvent>,
+  translator: Translator<UpstreamMessageEvent>,
+): PlannedReply {
+  const turn = new ContinuedTurn<ClientEvent>(translator);
+  return {
+    reply: UpstreamReply.create(createBody(), turn),
+    turn: {
+      get isPaused() {
+        return turn.pausedContent !== undefined;
+      },
+      continue() {
+        const body = buildContinuation(request as MessagesRequest, turn.pausedContent ?? []);
+        turn.resume();
+        const reply = UpstreamReply.create(createBody(), turn);
+        // The client has received the first part, so an error ends the reply.
+        reply.hasBegun = true;
+        return { body, reply };
+      },
+      fail(failure) {
+        const out: ClientEvent[] = [];
+        turn.fail(failure, out);
+        return out;
+      },
+    },
+  };
+}
+
+type BodyReader<Event> = Parameters<typeof UpstreamReply.create<Event, ClientEvent>>[0];
+
 interface UpstreamApi<Event> extends Pick<RelayPlan, "path" | "headers"> {
-  createBody: (
-    options: Omit<ReplyBodyOptions<Event>, "redact">,
-  ) => Parameters<typeof UpstreamReply.create<Event, ClientEvent>>[0];
+  createBody: (options: Omit<ReplyBodyOptions<Event>, "redact">) => BodyReader<Event>;
+  createPlannedReply?:
+    | ((
+        request: JsonObject,
+        createBody: () => BodyReader<Event>,
+        translator: Translator<Event>,
+      ) => PlannedReply)
+    | undefined;
 }
 
 function buildPlan<Event>(
   client: ClientRequest,
   api: ApiName,
   { body, repairs, createTranslator }: TranslatedRequest<JsonObject, Event>,
-  { path, headers, createBody }: UpstreamApi<Event>,
+  { path, headers, createBody, createPlannedReply }: UpstreamApi<Event>,
 ): RelayPlan {
   const isStreamed = body["stream"] === true;
   return {
@@ -135,17 +192,22 @@ function buildPlan<Event>(
     body,
     isStreamed,
     repairs,
-    createReply: () =>
-      UpstreamReply.create<Event, ClientEvent>(
+    createReply() {
+      const createReader = () =>
         createBody({
           repairs,
           utf8: new TextDecoder(),
           expect: isStreamed ? "stream" : "complete",
           passthrough: client.wire === api,
           jsonLimits: getJsonLimits(client),
-        }),
-        createTranslator(),
-      ),
+        });
+      const translator = createTranslator();
+      return (
+        createPlannedReply?.(body, createReader, translator) ?? {
+          reply: UpstreamReply.create(createReader(), translator),
+        }
+      );
+    },
     buildFailureEvents(failure) {
       const out: ClientEvent[] = [];
       createTranslator().fail(failure, out);

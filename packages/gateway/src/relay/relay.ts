@@ -1,4 +1,4 @@
-import { withProfileFlags, type Repairs } from "@deltawire/wire";
+import { withProfileFlags, type JsonObject, type Repairs } from "@deltawire/wire";
 import type { ApiName, Config, ModelTarget, UpstreamConfig } from "../config/config.ts";
 import type { Lesson, RequestAttempt } from "../learning/lesson.ts";
 import { deriveLesson } from "../learning/derive-lesson.ts";
@@ -19,7 +19,7 @@ import { sendForEachChoice } from "./merge-choices.ts";
 import { buildRelayPlan } from "./build-relay-plan.ts";
 import type { ClientRequest } from "./client-request.ts";
 import { limitOutputTokens } from "./limit-output-tokens.ts";
-import type { RelayPlan } from "./relay-plan.ts";
+import type { PlannedReply, RelayPlan } from "./relay-plan.ts";
 import type { ReplyReceiver } from "./receiver.ts";
 import { RelayedReply } from "./relayed-reply.ts";
 
@@ -179,22 +179,45 @@ export class Relay extends UpstreamClient {
       accept: plan.isStreamed ? "text/event-stream" : "application/json",
       ...plan.headers,
     };
-    const httpRequest = { path: plan.path, headers, body: JSON.stringify(plan.body) };
-    const sendOnce = (
+    const sendBody = (
+      body: JsonObject,
+      planned: PlannedReply,
       replyReceiver: ReplyReceiver,
       requestSignal: AbortSignal,
     ): Promise<AttemptOutcome> =>
-      request.send(httpRequest, {
-        signal: requestSignal,
-        createReader: (connection) =>
-          new RelayedReply({
-            plan,
-            receiver: replyReceiver,
-            connection,
-            onContent,
-            onHeaders: client.wire === "messages" ? client.onUpstreamHeaders : undefined,
-          }),
-      });
+      request.send(
+        { path: plan.path, headers, body: JSON.stringify(body) },
+        {
+          signal: requestSignal,
+          createReader: (connection) =>
+            new RelayedReply({
+              ...planned,
+              receiver: replyReceiver,
+              connection,
+              onContent,
+              onHeaders: client.wire === "messages" ? client.onUpstreamHeaders : undefined,
+            }),
+        },
+      );
+    const sendOnce = async (
+      replyReceiver: ReplyReceiver,
+      requestSignal: AbortSignal,
+    ): Promise<AttemptOutcome> => {
+      const planned = plan.createReply();
+      const { turn } = planned;
+      let outcome = await sendBody(plan.body, planned, replyReceiver, requestSignal);
+      while (turn?.isPaused === true && outcome.type === "answered") {
+        const { body, reply } = turn.continue();
+        outcome = await sendBody(body, { reply, turn }, replyReceiver, requestSignal);
+        if (outcome.type === "answered" || outcome.type === "aborted" || !replyReceiver.hasSent)
+          continue;
+        const { code, message } = this.toGatewayError(outcome, request.upstream);
+        const failure = { code, message };
+        replyReceiver.end(turn.fail(failure), undefined, failure);
+        outcome = { type: "answered", usage: reply.usage, failure };
+      }
+      return outcome;
+    };
     try {
       const choiceCount = client.wire === "chat" ? (client.request.n ?? 1) : 1;
       if (choiceCount === 1 || plan.path === "/chat/completions")

@@ -11,11 +11,13 @@ import type {
   UpstreamReplyReader,
 } from "../upstream/send-request.ts";
 import type { ClientEvent } from "./client-wire.ts";
-import type { RelayPlan } from "./relay-plan.ts";
+import type { PausableTurn } from "./relay-plan.ts";
 import type { ReplyReceiver } from "./receiver.ts";
 
 export interface RelayedReplyOptions {
-  plan: RelayPlan;
+  reply: UpstreamReply<ClientEvent>;
+  /** If the upstream pauses this turn, the reply does not end with its body. Default: undefined. */
+  turn?: PausableTurn | undefined;
   receiver: ReplyReceiver;
   connection: UpstreamConnection;
   /** Called each time content goes to the client, unless the reply has failed. */
@@ -50,7 +52,7 @@ export class RelayedReply implements UpstreamReplyReader {
 
   constructor(options: RelayedReplyOptions) {
     this.#options = options;
-    this.#reply = options.plan.createReply();
+    this.#reply = options.reply;
   }
 
   begin(_status: number, headers: UpstreamHeaders): void {
@@ -74,9 +76,15 @@ export class RelayedReply implements UpstreamReplyReader {
   }
 
   end(endReason: StreamEndReason): void {
-    const { connection } = this.#options;
+    const { connection, turn } = this.#options;
     try {
       this.#reply.end(endReason, this.#out);
+      if (turn?.isPaused === true)
+        return connection.finish({
+          type: "answered",
+          usage: this.#reply.usage,
+          failure: undefined,
+        });
       if (this.#reply.hasBegun || this.#reply.rejection !== undefined) this.#flush();
     } catch (error) {
       return this.#failAtLimit(error);
