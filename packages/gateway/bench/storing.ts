@@ -1,5 +1,5 @@
 /*
- * Measures what storing responses costs: `npm run bench:storing -- --rounds 40`. Relays text of a Chat and of a Responses upstream
+ * Measures what storing responses costs: `npm run bench:storing -- --rounds 40 --only chat`. Relays text of a Chat and of a Responses upstream
  * with `store: false` and `store: true`, and compares the processor time of the gateway's process per chunk.
  *
  * A round measures off, on, on, off, so that a drift of the machine affects both equally, and gives one ratio. The two halves of a
@@ -12,7 +12,13 @@ import { BenchEnvironment } from "../../../bench/processes.ts";
 import { startBenchProcesses } from "./bench-processes.ts";
 import { startTarget, targets } from "./targets.ts";
 
-const { values } = parseArgs({ options: { rounds: { type: "string", default: "40" } } });
+const { values } = parseArgs({
+  options: {
+    rounds: { type: "string", default: "40" },
+    /** The API of the upstream. */
+    only: { type: "string" },
+  },
+});
 const rounds = Number(values.rounds);
 if (!Number.isInteger(rounds) || rounds < 6) throw new Error("--rounds: expected at least 6");
 /** Tokens of a short answer: a longer one costs less per chunk to store. */
@@ -22,6 +28,11 @@ const streams = 20;
 const durationMs = 400;
 const warmUpMs = 4000;
 const maxRatio = 1.1;
+/** The API of the upstream of each target. */
+const upstreamApis = new Map([
+  ["translate", "chat"],
+  ["responses", "responses"],
+]);
 
 const environment = new BenchEnvironment();
 for (const signal of ["SIGINT", "SIGTERM"] as const)
@@ -32,7 +43,8 @@ for (const signal of ["SIGINT", "SIGTERM"] as const)
 try {
   const processes = await startBenchProcesses(environment);
   for (const target of targets) {
-    if (target.name !== "translate" && target.name !== "responses") continue;
+    const api = upstreamApis.get(target.name);
+    if (api === undefined || (values.only ?? api) !== api) continue;
     const running = await startTarget(environment, target, processes.upstreamPort);
     /** Returns microseconds of processor time per chunk. */
     const measure = async (stores: boolean, duration = durationMs): Promise<number> => {

@@ -131,6 +131,28 @@ describe.each(["overChat", "overResponses"] as const)(
       expect(count.input_tokens).toBeGreaterThan(0);
     });
 
+    test("context_management compacts a long conversation, which goes on from the summary", async () => {
+      const openai = client();
+      const long = `My name is Ada. ${"The weather was fine. ".repeat(400)}`;
+      const first = await openai.responses.create({ model: "clean", input: long });
+      const second = await openai.responses.create({
+        model: "clean",
+        input: "Good evening",
+        previous_response_id: first.id,
+        context_management: [{ type: "compaction", compact_threshold: 1000 }],
+      });
+      expect(second.output[0]?.type).toBe("compaction");
+      expect(second.output_text).toContain("> Good evening");
+      const third = await openai.responses.create({
+        model: "clean",
+        input: "Good night",
+        previous_response_id: second.id,
+        context_management: [{ type: "compaction", compact_threshold: 1000 }],
+      });
+      expect(third.output.map(({ type }) => type)).not.toContain("compaction");
+      expect(third.usage?.input_tokens).toBeLessThan(first.usage?.input_tokens ?? 0);
+    });
+
     test("a file is uploaded, used in a request, read and deleted", async () => {
       const openai = client();
       const upload = new File(["My shoe size is 4711."], "size.txt", { type: "text/plain" });

@@ -101,13 +101,16 @@ export class ResponseHistory {
       assertStorable(resolved.ownItems, "input");
     const { input } = resolved.request;
     const items = toInputItems(resolved.request);
+    const { items: openedItems, problem } = openSummaries(items, this.#options.summaries);
+    const unresolved = resolved.unresolved ?? problem;
     const opened = await inlineFiles(
-      openSummaries(items, this.#options.summaries),
+      openedItems,
       resolved.ownItems.length,
       createFileLoader(() => this.getStore(), owner),
     );
-    if (opened === items || !Array.isArray(input)) return { ...resolved, items };
-    return { ...resolved, items, request: { ...resolved.request, input: [...opened] } };
+    if (opened === items || !Array.isArray(input)) return { ...resolved, items, unresolved };
+    const withOpened = { ...resolved.request, input: [...opened] };
+    return { ...resolved, items, unresolved, request: withOpened };
   }
 
   async #resolve(

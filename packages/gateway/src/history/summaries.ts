@@ -13,24 +13,27 @@ export interface SummarySeal {
   unsealSummary(sealed: string): OpenedSummary | undefined;
 }
 
+export interface OpenedItems {
+  /** The same array if there are no summaries. */
+  readonly items: readonly ResponseInputItem[];
+  /** The error for a summary that was sealed with another key of a gateway. If that is the upstream, it can open it. */
+  readonly problem: GatewayError | undefined;
+}
+
 /**
  * Replaces sealed summaries by messages that every model understands. Those of `context_management` also replace everything before them
- * except instructions. Returns the same array if there are none. Summaries of other servers stay sealed. Throws a GatewayError if one
- * was sealed with another key of the gateway.
+ * except instructions. Summaries of other servers stay sealed.
  */
-export function openSummaries(
-  items: readonly ResponseInputItem[],
-  seal: SummarySeal,
-): readonly ResponseInputItem[] {
-  if (!items.some(isCompaction)) return items;
+export function openSummaries(items: readonly ResponseInputItem[], seal: SummarySeal): OpenedItems {
+  if (!items.some(isCompaction)) return { items, problem: undefined };
   let opened: ResponseInputItem[] = [];
+  let problem: GatewayError | undefined;
   for (const [index, item] of items.entries()) {
     const sealed = (item as { encrypted_content?: unknown }).encrypted_content;
-    const summary =
-      isCompaction(item) && typeof sealed === "string"
-        ? openSummary(sealed, index, seal)
-        : undefined;
+    const isSealed = isCompaction(item) && typeof sealed === "string";
+    const summary = isSealed ? seal.unsealSummary(sealed) : undefined;
     if (summary === undefined) {
+      if (isSealed && sealed.startsWith(ownPrefix)) problem ??= createSealError(index);
       opened.push(item);
       continue;
     }
@@ -38,16 +41,15 @@ export function openSummaries(
     if (recentItems !== undefined) opened = opened.filter(isInstruction);
     opened.push(toSummaryMessage(summary.summary), ...(recentItems ?? []));
   }
-  return opened;
+  return { items: opened, problem };
 }
 
-function openSummary(sealed: string, index: number, seal: SummarySeal): OpenedSummary | undefined {
-  const summary = seal.unsealSummary(sealed);
-  if (summary !== undefined || !sealed.startsWith(ownPrefix)) return summary;
-  throw new GatewayError(
+function createSealError(index: number): GatewayError {
+  const param = `input[${index}].encrypted_content`;
+  return new GatewayError(
     "invalid_request",
-    `input[${index}].encrypted_content: this summary cannot be opened; it was sealed with another key (server.sealing_key)`,
-    { param: `input[${index}].encrypted_content` },
+    `${param}: this summary cannot be opened; it was sealed with another key (server.sealing_key)`,
+    { param },
   );
 }
 
