@@ -255,12 +255,25 @@ export function toMessagesErrorReply(
   );
   const status = code === "insufficient_quota" ? 402 : reply.status;
   const isPermanent = permanentCodes.has(code) || isKeyRejected;
+  // Some messages must have fixed words.
+  const cause = error instanceof GatewayError ? error.cause : undefined;
   return {
     code,
     status,
-    headers: { ...reply.headers, ...(isPermanent ? { "x-should-retry": "false" } : {}) },
+    headers: {
+      ...reply.headers,
+      ...(isPermanent ? { "x-should-retry": "false" } : {}),
+      ...(code === "invalid_request" && cause instanceof GatewayError
+        ? { "x-deltawire-error": toHeaderText(cause.message) }
+        : {}),
+    },
     body: toMessageError({ code, message, provider }, { status, requestId }),
   };
+}
+
+/** Returns printable ASCII. */
+function toHeaderText(text: string): string {
+  return text.replaceAll(/[^\x20-\x7e]+/g, " ").slice(0, maxParamLength);
 }
 
 /** Messages quote parts of the request, such as a model name, which may be megabytes long. */

@@ -166,6 +166,72 @@ describe("a Messages client", () => {
     ]);
   });
 
+  test.each([
+    ["image", "image_block", "this model does not support image input"],
+    ["document", "document_block", "Invalid content type: file is not supported"],
+  ])(
+    "gets the words after which Claude Code omits a block of type %s",
+    async (type, words, message) => {
+      const { gateway } = await gatewayFixture({ status: 400, json: { error: { message } } });
+      const source = { type: "base64", media_type: "image/png", data: "aGk=" };
+      const ask = async (content: unknown) => {
+        const response = await post(gateway.url, {
+          ...hello,
+          messages: [{ role: "user", content }],
+        });
+        const { error } = (await response.json()) as { error: { message: string } };
+        return [response.status, error.message, response.headers.get("x-deltawire-error")];
+      };
+      const media = type === "image" ? source : { ...source, media_type: "application/pdf" };
+      const blocks = [
+        { type, source: media },
+        { type: "text", text: "What is it?" },
+      ];
+      expect(await ask(blocks)).toEqual([
+        400,
+        `capability_rejected: ${words}`,
+        expect.stringContaining(message),
+      ]);
+      expect(await ask("What is it?")).toEqual([400, message, null]);
+    },
+  );
+
+  test("may change to a model of another provider, which never gets the thinking of the first one", async () => {
+    const chat = await startUpstream(
+      toScript({
+        sse: [
+          `data: {"id":"c1","choices":[{"index":0,"delta":{"reasoning_content":"Secret thought."}}]}\n\n`,
+          ...chatText,
+        ],
+      }),
+    );
+    const messages = await startUpstream(toScript({ sse: messagesText }));
+    const gateway = await testGateway(
+      upstreamToml("up", chat.url, { profile: "deepseek" }) +
+        upstreamToml("other", messages.url, { speaks: "messages" }),
+    );
+    const first = (await (await post(gateway.url, hello)).json()) as {
+      content: { type: string; signature?: string }[];
+    };
+    const [thinking] = first.content;
+    expect(thinking).toMatchObject({ type: "thinking", thinking: "Secret thought." });
+    expect(thinking?.signature).toBeTypeOf("string");
+    const history = [
+      ...hello.messages,
+      { role: "assistant", content: first.content },
+      { role: "user", content: "And?" },
+    ];
+    for (const model of ["other/m", "up/m"])
+      expect((await post(gateway.url, { ...hello, model, messages: history })).status).toBe(200);
+    expect(JSON.stringify(messages.requests[0]?.body)).not.toMatch(/Secret thought|thinking/);
+    expect(messages.requests).toHaveLength(1);
+    expect(chat.requests[1]?.body["messages"]).toMatchObject([
+      { role: "user" },
+      { role: "assistant", reasoning_content: "Secret thought." },
+      { role: "user" },
+    ]);
+  });
+
   test("is asked not to retry what only the user can fix", async () => {
     const { gateway } = await gatewayFixture({
       status: 401,
@@ -330,6 +396,24 @@ describe("a Messages upstream", () => {
       expect(text).toContain("Searching. ");
       expect(text).toContain("busy");
       expect(text).not.toContain('"finish_reason":"stop"');
+    });
+  });
+
+  test("is the model of an agent", async () => {
+    const { gateway, upstream } = await gatewayFixture(
+      { sse: messagesText },
+      {
+        upstream: { speaks: "messages" },
+        toml: '[agents.helper]\nmodel = "up/m"\ntool_groups = ["time"]',
+      },
+    );
+    const reply = await gateway.post("/responses", { model: "helper", input: "Hello" });
+    expect(await reply.json()).toMatchObject({
+      status: "completed",
+      output: [{ type: "message", content: [{ text: "Hi there" }] }],
+    });
+    expect(upstream.requests[0]?.body).toMatchObject({
+      tools: expect.arrayContaining([expect.objectContaining({ input_schema: expect.anything() })]),
     });
   });
 

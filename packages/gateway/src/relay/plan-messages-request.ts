@@ -15,6 +15,7 @@ import {
 import { toInputItems } from "../history/response-cache.ts";
 import { hashIdentifier, newId } from "../new-id.ts";
 import { ConversationDigest } from "../reasoning/conversation-digest.ts";
+import { isEnvelope } from "../reasoning/envelope-cipher.ts";
 import { restoreReasoning } from "../reasoning/restore-reasoning.ts";
 import { createBudget, type MessagesClientRequest } from "./client-request.ts";
 import {
@@ -89,7 +90,9 @@ function planOverMessages(client: MessagesClientRequest, context: PlanContext): 
   const { model, messagesFlags, reasoningCarrier } = context.target;
   const { body, repairs, usedCallIds } = repairMessagesRequest(client.request, {
     upstreamModel: model,
-    unseal: (signature) => reasoningCarrier.unseal(signature),
+    // Thinking that was sealed for another upstream is dropped too.
+    unseal: (signature) =>
+      reasoningCarrier.unseal(signature) ?? (isEnvelope(signature) ? {} : undefined),
     ...messagesFlags,
   });
   const createTranslator = (): Translator<UpstreamMessageEvent> =>

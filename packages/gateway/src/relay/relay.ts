@@ -14,6 +14,7 @@ import {
   type ExchangeOutcome,
 } from "../upstream/upstream-client.ts";
 import type { Upstream, UpstreamRequest } from "../upstream/upstream.ts";
+import { toCapabilityRejection } from "./capability-rejection.ts";
 import { fetchLinkedFiles } from "./fetch-linked-files.ts";
 import { sendForEachChoice } from "./merge-choices.ts";
 import { buildRelayPlan } from "./build-relay-plan.ts";
@@ -238,6 +239,7 @@ export class Relay extends UpstreamClient {
   ): ExchangeOutcome {
     record.failure = problem.code;
     const isStreamed = client.request.stream === true;
+    if (client.wire === "messages") throw toCapabilityRejection(problem, client.request);
     if (throwsIfTooLong && problem.code === "context_length_exceeded" && !receiver.hasSent)
       throw problem;
     if (plan === undefined || !isStreamed || !isReportedInStream(client, problem)) throw problem;
