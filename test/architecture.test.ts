@@ -48,6 +48,7 @@ const architecture: Record<string, Rule> = {
     mayImport: ["@deltawire/wire", "@deltawire/tasks"],
     // Chats are tested with the real store.
     testsMayImport: ["@deltawire/store"],
+    entries: ["basics"],
   },
   store: {
     name: "@deltawire/store",

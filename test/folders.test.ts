@@ -59,7 +59,7 @@ const folderOrder: Readonly<Record<string, readonly Row[]>> = {
     ["run", "privacy", "cluster"],
     ["runtime.ts", "run-task.ts"],
     ["chats"],
-    ["index.ts"],
+    ["index.ts", "basics.ts"],
   ],
   store: [
     [
@@ -84,7 +84,7 @@ const folderOrder: Readonly<Record<string, readonly Row[]>> = {
     ["*"],
     ["config", "history", "reasoning"],
     ["learning"],
-    ["find-program.ts", "launch-program.ts", "migrate", "security"],
+    ["configured-store.ts", "find-program.ts", "launch-program.ts", "migrate", "security"],
     ["upstream"],
     ["relay"],
     ["log.ts", "terminal.ts", "models", "passthrough"],

@@ -158,6 +158,7 @@ speaks = "${speaks}"
 api_key = "bench-key-0123456789"
 `,
     );
-    return nodeCommand(import.meta.resolve("../src/main.ts"), "--config", config);
+    const data = join(folder, "data");
+    return nodeCommand(import.meta.resolve("../src/main.ts"), "--config", config, "--data", data);
   };
 }

@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
-import { redactErrorText, defaultLimits, type Agent } from "@deltawire/agent";
+import type { Agent } from "@deltawire/agent";
+import { redactErrorText, defaultLimits } from "@deltawire/agent/basics";
 import type { Store } from "@deltawire/store";
 import type { AgentConfig, Config, UpstreamConfig } from "./config/config.ts";
 import { findModelAlias } from "./config/model-patterns.ts";
@@ -14,7 +15,6 @@ import { ResponseHistory } from "./history/response-history.ts";
 import { createFileHandlers } from "./http/serve-files.ts";
 import { createConversationHandlers } from "./http/serve-conversations.ts";
 import { createResponseHandlers } from "./http/serve-responses.ts";
-import { serveCodex } from "./http/serve-codex.ts";
 import { servePageAsset } from "./http/serve-page.ts";
 import { servePassthrough } from "./http/serve-passthrough.ts";
 import type { ModelRouteServices } from "./http/model-route-services.ts";
@@ -56,7 +56,7 @@ import { AccessControl } from "./security/access-control.ts";
 import { createRedactor } from "./security/create-redactor.ts";
 import { loadLocalToken } from "./security/local-token.ts";
 import { checkMcpServers } from "./tasks/mcp-status.ts";
-import { resolveStorePath } from "./start-tasks.ts";
+import { resolveStorePath } from "./configured-store.ts";
 import { IdempotentRequests } from "./tasks/idempotent-requests.ts";
 import { TaskEndpoints } from "./http/task-endpoints.ts";
 import { createUpstreamFingerprint } from "./upstream/upstream-fingerprint.ts";
@@ -353,8 +353,11 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       translations: passThrough("/audio/translations"),
       speech: passThrough("/audio/speech"),
       upstreams: (context) => serveUpstreams(context, statusServices),
-      codex: (context) =>
-        serveCodex(context, { ...statusServices, hostEnvironment: options.hostEnvironment }),
+      async codex(context) {
+        // Loaded on demand, with the readers of other programs' configurations.
+        const { serveCodex } = await import("./http/serve-codex.ts");
+        await serveCodex(context, { ...statusServices, hostEnvironment: options.hostEnvironment });
+      },
       lessons: (context) => serveLessons(context, statusServices),
       "forget lessons": (context) => forgetLessons(context, statusServices),
       health: (context) => serveHealth(context, statusServices),

@@ -1,7 +1,11 @@
 #!/usr/bin/env node
 import { homedir } from "node:os";
-import { runCli } from "./cli/run-cli.ts";
 import { OutputStream } from "./cli/output-stream.ts";
+import { limitYoungGeneration } from "./young-generation.ts";
+
+limitYoungGeneration();
+// Imported afterwards: the modules survive, so that the young generation would grow while they are loaded.
+const { runCli } = await import("./cli/run-cli.ts");
 
 const { env, platform } = process;
 const stdout = new OutputStream(process.stdout);

@@ -1,20 +1,20 @@
-import { join, resolve } from "node:path";
+import { resolve } from "node:path";
 import {
   Runtime,
-  RuntimeError,
   type Agent,
   type AgentRequest,
   type Chats,
   type Model,
   type ProtectedPath,
 } from "@deltawire/agent";
-import { openMessageBus, openStore, type Store } from "@deltawire/store";
+import { RuntimeError } from "@deltawire/agent/basics";
+import { openMessageBus, type Store } from "@deltawire/store";
 import type { MessageBus } from "@deltawire/tasks";
 import type { ChatFeed } from "./tasks/streams/chat-stream-writer.ts";
 import { createGatewayChats } from "./chats/create-chats.ts";
 import type { Config, ModelTarget } from "./config/config.ts";
 import { findModelAlias } from "./config/model-patterns.ts";
-import { storeFileName } from "./config/config-paths.ts";
+import { resolveStorePath } from "./configured-store.ts";
 import { logModelRound, logTask, type Log, type ModelRoundLogEntry } from "./log.ts";
 import { createMediaModel } from "./media/media-model.ts";
 import { getModelCapabilities } from "./models/model-capabilities.ts";
@@ -34,8 +34,8 @@ export interface StartTasksOptions {
   config: Config;
   /** Folder of the database, unless `store.path` is set. Undefined: the store is in memory. */
   dataFolder: string | undefined;
-  /** Overrides the configured store. It is closed with the tasks. */
-  store?: Store;
+  /** Stays open when the tasks are closed. */
+  store: Store;
   /** The configuration file; file tools of agents cannot access it. */
   configFile?: string | undefined;
   relay: Relay;
@@ -65,10 +65,6 @@ export interface StartTasksOptions {
     listKeyIds: () => ReadonlySet<string>,
     onInvalid: (keyId: string, reason: string) => void,
   ) => () => void;
-  /** Called when the store is open, before tasks run. If it rejects with a StoreError, opening is retried. */
-  onStoreOpen?: (store: Store) => Promise<void>;
-  /** Called before the store is closed. Must not reject. */
-  onStoreClose?: () => Promise<void>;
   tickMs?: number | undefined;
 }
 
@@ -80,7 +76,6 @@ export interface TaskSubsystem {
   agents: ConfiguredAgents;
   chats: Chats;
   chatFeed: ChatFeed;
-  store: Store;
   /** False while a store that several processes share cannot be reached. */
   readonly isStoreReachable: boolean;
   /** Resumes the unfinished tasks of an earlier process, in the background. */
@@ -89,10 +84,11 @@ export interface TaskSubsystem {
   close(waitMs: number): Promise<void>;
 }
 
-/** Opens the store and creates the task subsystem. Throws a StoreError. */
+/** Creates the task subsystem. Throws a StoreError. */
 export async function startTasks(options: StartTasksOptions): Promise<TaskSubsystem> {
   const {
     config,
+    store,
     relay,
     resolveTargets,
     getDiscoveredModels,
@@ -109,7 +105,6 @@ export async function startTasks(options: StartTasksOptions): Promise<TaskSubsys
     log[isExpected ? "warn" : "error"]({ cause: relay.redactor.redact(String(cause)) }, message);
   };
   const onRound = (entry: ModelRoundLogEntry): void => logModelRound(log, entry);
-  const store = options.store ?? (await openConfiguredStore(options, warn));
   const bus = store.isShared ? openConfiguredBus(config, warn) : undefined;
   const protectedPaths = listProtectedPaths(options);
   const agents = new ConfiguredAgents({ config, builtInAgents, protectedPaths, warn });
@@ -187,17 +182,11 @@ export async function startTasks(options: StartTasksOptions): Promise<TaskSubsys
   };
   const streams = new EventStreams(service, { chats: chatFeed, tickMs });
   try {
-    await options.onStoreOpen?.(store);
-    // With a shared store, clients of other processes may still be receiving the output of unfinished tasks.
-    if (!store.isShared) await store.setUnfinishedRepliesLost();
     await chats.recover();
   } catch (error) {
-    // Release the store so that the next attempt can open it.
     streams.close();
     service.close();
-    await options.onStoreClose?.();
     await bus?.close();
-    await store.close();
     throw error;
   }
   const listKeyTasks = () =>
@@ -234,7 +223,6 @@ export async function startTasks(options: StartTasksOptions): Promise<TaskSubsys
     agents,
     chats,
     chatFeed,
-    store,
     get isStoreReachable() {
       return runtime.isStoreReachable;
     },
@@ -248,9 +236,7 @@ export async function startTasks(options: StartTasksOptions): Promise<TaskSubsys
       await chats.close();
       await agents.close();
       await recovery;
-      await options.onStoreClose?.();
       await bus?.close();
-      await store.close();
     },
   };
 }
@@ -275,37 +261,10 @@ function listProtectedPaths({
   return store === undefined ? files : [...files, { startsWith: resolve(`${store}-v`) }];
 }
 
-/** Returns the path of the database file; undefined if there is none. */
-export function resolveStorePath({
-  config,
-  dataFolder,
-}: Pick<StartTasksOptions, "config" | "dataFolder">): string | undefined {
-  const { enabled, path, url } = config.store;
-  if (!enabled || url !== undefined) return undefined;
-  return path ?? (dataFolder === undefined ? undefined : join(dataFolder, storeFileName));
-}
-
 /** Undefined if no bus is configured: processes then only read what others have stored. */
 function openConfiguredBus(
   { bus: { url, prefix } }: Config,
   onWarning: (message: string) => void,
 ): MessageBus | undefined {
   return url === undefined ? undefined : openMessageBus({ url, prefix, onWarning });
-}
-
-function openConfiguredStore(
-  options: StartTasksOptions,
-  onWarning: (message: string) => void,
-): Promise<Store> {
-  const { store, chats } = options.config;
-  const { enabled, url, schema, maxConnections, s3, retentionDays, maxMb } = store;
-  return openStore({
-    ...(enabled && url !== undefined
-      ? { url, schema, exclusive: false, maxConnections, ...(s3 && { s3 }) }
-      : { path: resolveStorePath(options) ?? ":memory:" }),
-    maxMb,
-    deletedDays: chats.deletedDays,
-    ...(retentionDays === undefined ? {} : { retentionDays }),
-    onWarning,
-  });
 }

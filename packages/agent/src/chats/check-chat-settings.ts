@@ -5,7 +5,7 @@ import { checkPrivacyFields } from "../privacy/check-privacy-fields.ts";
 import { ChatError } from "./chat-error.ts";
 import type { ChatsOptions } from "./chats-options.ts";
 import { validateModelOptions } from "../options/model-options.ts";
-import { isTimeZone } from "./system-prompt.ts";
+import { isTimeZone } from "../time-zone.ts";
 
 /** Throws a ChatError if the settings are invalid, including options, privacy fields and time zone. */
 export function assertChatSettings(

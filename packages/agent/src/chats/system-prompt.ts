@@ -35,13 +35,3 @@ export function buildSystemPrompt({
 export function formatMessageTime(createdAt: string, timeZone?: string): string {
   return `[sent on ${formatTimeInZone(timeZone, Date.parse(createdAt))}]`;
 }
-
-/** True if the name is a known IANA time zone. Offsets such as +01:00 are not accepted: they have no daylight saving time. */
-export function isTimeZone(name: string): boolean {
-  if (!/^[a-z]/i.test(name)) return false;
-  try {
-    return new Intl.DateTimeFormat("en-US", { timeZone: name }).resolvedOptions().timeZone !== "";
-  } catch {
-    return false;
-  }
-}

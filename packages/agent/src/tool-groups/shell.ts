@@ -11,6 +11,7 @@ import {
   isAllowedCommand,
   isReadOnlyGitCommand,
 } from "./command-allowlist.ts";
+import { shellDefaults } from "./defaults.ts";
 import { isSafeRepository, readOnlyGitEnvironment } from "./git-safety.ts";
 import { HeadTailBuffer } from "./head-tail-buffer.ts";
 import { isAccessiblePath, ProtectedFiles, type ProtectedPath } from "./protected-files.ts";
@@ -37,8 +38,6 @@ export interface ShellOptions {
   /** Names of variables passed to commands, in addition to PATH, HOME, LANG, TERM and TMPDIR. */
   environment?: readonly string[];
 }
-
-export const shellDefaults = { timeoutMs: 120_000 } as const;
 
 const shellDescription = "Run shell commands in one folder.";
 

@@ -1,6 +1,7 @@
 import { mediaTypeEssence } from "@deltawire/tasks";
 import { defineTool } from "../define-tool.ts";
 import type { CallPolicy, ToolGroup } from "../tool.ts";
+import { webDefaults } from "./defaults.ts";
 import { fetchPublicUrl, type FetchedResource, type ResolveHost } from "./fetch-public-url.ts";
 import { detectFileKind } from "./detect-file-kind.ts";
 import { htmlToText } from "./html-to-text.ts";
@@ -20,8 +21,6 @@ export interface WebOptions {
   /** Resolves host names. Default: the system's resolver. */
   resolve?: ResolveHost;
 }
-
-export const webDefaults = { maxBytes: 1024 * 1024, timeoutMs: 30_000 } as const;
 
 const webDescription = "Fetch pages, data and images from the public internet.";
 

@@ -11,7 +11,7 @@ import {
   type NewAccessKeyBody,
   type NewAccessKeyReply,
 } from "../security/manage-access-keys.ts";
-import { resolveStorePath } from "../start-tasks.ts";
+import { resolveStorePath } from "../configured-store.ts";
 import { UsageError } from "./parse-arguments.ts";
 import { findRunningGateway, type RunningGateway } from "./running-gateway.ts";
 

@@ -1,4 +1,4 @@
-import { redactErrorText } from "@deltawire/agent";
+import { redactErrorText } from "@deltawire/agent/basics";
 import type { LoadedConfig } from "../config/load-config.ts";
 import { startGateway } from "../gateway.ts";
 import type { ModelList } from "../models/model-list.ts";

@@ -5,7 +5,7 @@ import type { Config } from "../config/config.ts";
 import { resolveDataFolder } from "../config/config-paths.ts";
 import { getConfigFile, type LoadedConfig } from "../config/load-config.ts";
 import { logProblems, startGateway, type Gateway } from "../gateway.ts";
-import { resolveStorePath } from "../start-tasks.ts";
+import { resolveStorePath } from "../configured-store.ts";
 import { version } from "../version.ts";
 import type { CliFlags } from "./parse-arguments.ts";
 import { getCommandName, type Terminal } from "../terminal.ts";

@@ -12,7 +12,7 @@ import { resolveDataFolder } from "../config/config-paths.ts";
 import { loadConfig } from "../config/load-config.ts";
 import { parseEnvReference } from "../config/secret.ts";
 import { sealingKeySecret } from "../reasoning/sealing-key.ts";
-import { resolveStorePath } from "../start-tasks.ts";
+import { resolveStorePath } from "../configured-store.ts";
 import type { Terminal } from "../terminal.ts";
 import { explainFlagError, UsageError } from "./parse-arguments.ts";
 import { ProgressBar } from "./progress-bar.ts";

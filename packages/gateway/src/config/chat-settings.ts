@@ -1,4 +1,4 @@
-import { defaultLimits } from "@deltawire/agent";
+import { defaultLimits } from "@deltawire/agent/basics";
 import type { Setting } from "./setting.ts";
 import { formerResultPolicies } from "./task-settings.ts";
 

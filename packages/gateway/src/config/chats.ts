@@ -1,4 +1,4 @@
-import { isTimeZone } from "@deltawire/agent";
+import { isTimeZone } from "@deltawire/agent/basics";
 import type { ChatsConfig } from "./config.ts";
 import { decodeSection } from "./decode-section.ts";
 import type { DecodeContext } from "./decode-value.ts";

@@ -1,4 +1,4 @@
-import { shellDefaults, defaultLimits, webDefaults } from "@deltawire/agent";
+import { shellDefaults, defaultLimits, webDefaults } from "@deltawire/agent/basics";
 import type { Setting } from "./setting.ts";
 
 /** Names of approval policies in earlier versions, with their replacements. */

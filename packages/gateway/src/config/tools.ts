@@ -1,4 +1,4 @@
-import { findAllowlistEntryProblem } from "@deltawire/agent";
+import { findAllowlistEntryProblem } from "@deltawire/agent/basics";
 import { resolveConfigPath, type ConfigFileContext } from "./referenced-files.ts";
 import type { ShellConfig, ToolPolicies, ToolsConfig } from "./config.ts";
 import { decodeSection, expectTable } from "./decode-section.ts";

@@ -19,8 +19,8 @@ export interface ModelRouteServices {
   summaries: Pick<EnvelopeCipher, "sealSummary">;
   /** Throws a GatewayError if no upstream serves the model. */
   resolveTargets: (model: string) => Promise<readonly ModelTarget[]>;
-  /** Agents that can be used as models. `getServices` throws if they cannot run. */
-  agents?: { has(name: string): boolean; getServices(): AgentRouteServices };
+  /** Agents that can be used as models. `getServices` rejects if they cannot run. */
+  agents?: { has(name: string): boolean; getServices(): Promise<AgentRouteServices> };
   /** Counts what access keys use. Undefined: there are no access keys. */
   usageMeter?:
     | Pick<UsageMeter, "assertModelAllowed" | "countsTokens" | "addModelUsage">

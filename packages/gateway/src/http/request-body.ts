@@ -9,7 +9,7 @@ import {
   type JsonLimit,
   type JsonLimits,
 } from "@deltawire/wire";
-import { runTimeSliced } from "@deltawire/agent";
+import { runTimeSliced } from "@deltawire/agent/basics";
 import type { GenericSchema, InferOutput } from "valibot";
 import { parseBody } from "../parse-body.ts";
 import type { RequestContext } from "./request-context.ts";

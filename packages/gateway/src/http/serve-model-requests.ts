@@ -29,7 +29,6 @@ import { readJsonBody } from "./request-body.ts";
 import { getScopedIdempotencyKey, withTaskErrors } from "./task-request-params.ts";
 import { streamResponse, toResponseObject } from "./serve-responses.ts";
 import type { ModelRouteServices } from "./model-route-services.ts";
-import { serveAgent } from "./serve-agent.ts";
 
 /** Each choice is a separate request to a Responses upstream. */
 const maxChoices = 16;
@@ -150,8 +149,11 @@ export async function serveReply(
   context.model = model;
   const isInBackground = client.wire === "responses" && client.request.background === true;
   if (isInBackground) assertBackground(client.request, agents?.has(model) === true);
-  if (agents?.has(model) === true)
-    return serveAgent(context, agents.getServices(), client, { agent: model, responseId });
+  if (agents?.has(model) === true) {
+    const agentServices = await agents.getServices();
+    const { serveAgent } = await import("./serve-agent.ts");
+    return serveAgent(context, agentServices, client, { agent: model, responseId });
+  }
   const { accessKey } = context;
   if (accessKey !== undefined) usageMeter?.assertModelAllowed(accessKey, model);
   if (isInBackground) return serveInBackground(context, services, client, responseId);

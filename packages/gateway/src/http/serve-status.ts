@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { redactErrorText } from "@deltawire/agent";
+import { redactErrorText } from "@deltawire/agent/basics";
 import { didYouMean, quoteExcerpt } from "@deltawire/tasks";
 import type { Config, UpstreamConfig } from "../config/config.ts";
 import type { LessonSync } from "../learning/lesson-sync.ts";

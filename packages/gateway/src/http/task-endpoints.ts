@@ -1,33 +1,24 @@
-import { AnswerLocator } from "../chats/answer-locator.ts";
-import { buildChatChoices } from "../chats/chat-choices.ts";
-import type { AgentRouteServices } from "./serve-agent.ts";
+import type { Store } from "@deltawire/store";
+import { openConfiguredStore } from "../configured-store.ts";
 import { GatewayError } from "../gateway-error.ts";
-import { createChatHandlers } from "./serve-chats.ts";
-import { createTaskHandlers } from "./serve-tasks.ts";
-import { createUiMessageHandlers } from "./serve-ui-messages.ts";
-import { taskRouteNames, type TaskRouteHandlers } from "./server.ts";
-import type { ResponseHistory } from "../history/response-history.ts";
-import { TranslatedStreams } from "../tasks/streams/translated-streams.ts";
-import { startTasks, type TaskSubsystem, type StartTasksOptions } from "../start-tasks.ts";
 import { toTaskError } from "../tasks/task-errors.ts";
+import type { AgentRouteServices } from "./serve-agent.ts";
+import { taskRouteNames, type TaskRouteHandlers } from "./server.ts";
+import type { ServedTasks, TaskHandlersOptions } from "./task-handlers.ts";
 
-export interface TaskEndpointsOptions extends StartTasksOptions {
-  /** Returns what is wrong with an upstream, without secrets, or undefined if it works. */
-  describeUpstreamProblem: (upstream: string) => string | undefined;
-  /** Stores the replies of agents. */
-  history: ResponseHistory;
+export interface TaskEndpointsOptions extends Omit<TaskHandlersOptions, "store"> {
+  /** Overrides the configured store. It is closed with the endpoints. */
+  store?: Store;
+  /** Called when the store is open, before tasks run. If it rejects with a StoreError, opening is retried. */
+  onStoreOpen?: (store: Store) => Promise<void>;
+  /** Called before the store is closed. Must not reject. */
+  onStoreClose?: () => Promise<void>;
   /** Delay before another attempt to open the store, in milliseconds; default 5000. */
   retryMs?: number | undefined;
 }
 
 type EndpointsState =
-  | {
-      status: "open";
-      tasks: TaskSubsystem;
-      handlers: TaskRouteHandlers;
-      agents: Omit<AgentRouteServices, "isShuttingDown">;
-      disconnectClients: () => void;
-    }
+  | { status: "open"; tasks: TasksOnDemand }
   | { status: "unavailable"; problem: GatewayError };
 
 const defaultRetryMs = 5000;
@@ -63,7 +54,7 @@ export class TaskEndpoints {
 
   /** False while a store that several processes share cannot be reached, so that other processes should serve requests. */
   get isStoreReachable(): boolean {
-    if (this.#state.status === "open") return this.#state.tasks.isStoreReachable;
+    if (this.#state.status === "open") return this.#state.tasks.loaded?.isStoreReachable ?? true;
     const { enabled, url } = this.#options.config.store;
     return !enabled || url === undefined;
   }
@@ -73,29 +64,30 @@ export class TaskEndpoints {
       taskRouteNames.map((name) => [
         name,
         (context) => {
-          if (this.#state.status === "unavailable") throw this.#state.problem;
-          return this.#state.handlers[name]?.(context);
+          const tasks = this.#getTasks();
+          if (tasks.loaded !== undefined) return tasks.loaded.handlers[name]?.(context);
+          return tasks.load().then(({ handlers }) => handlers[name]?.(context));
         },
       ]),
     ) satisfies TaskRouteHandlers;
   }
 
-  /** Returns the dependencies for running agents as models. Throws a GatewayError if tasks are unavailable. */
-  getAgentServices(): AgentRouteServices {
-    if (this.#state.status === "unavailable") throw this.#state.problem;
-    return { ...this.#state.agents, isShuttingDown: () => this.#isShuttingDown };
+  /** Returns the dependencies for running agents as models. Rejects with a GatewayError if tasks are unavailable. */
+  async getAgentServices(): Promise<AgentRouteServices> {
+    const { agents } = await this.#getTasks().load();
+    return { ...agents, isShuttingDown: () => this.#isShuttingDown };
   }
 
   /** Resumes the unfinished tasks of an earlier process. Called when clients can connect. */
   recover(): void {
     this.#shouldRecover = true;
-    if (this.#state.status === "open") this.#state.tasks.recover();
+    if (this.#state.status === "open") this.#state.tasks.loaded?.recover();
   }
 
   /** Ends all event streams before the gateway stops. Clients can resume them after the next start. */
   disconnectClients(): void {
     this.#isShuttingDown = true;
-    if (this.#state.status === "open") this.#state.disconnectClients();
+    if (this.#state.status === "open") this.#state.tasks.loaded?.disconnectClients();
   }
 
   async close(waitMs: number): Promise<void> {
@@ -103,6 +95,11 @@ export class TaskEndpoints {
     clearTimeout(this.#retryTimer);
     await this.#opening;
     if (this.#state.status === "open") await this.#state.tasks.close(waitMs);
+  }
+
+  #getTasks(): TasksOnDemand {
+    if (this.#state.status === "unavailable") throw this.#state.problem;
+    return this.#state.tasks;
   }
 
   #scheduleRetry(): void {
@@ -128,48 +125,66 @@ export class TaskEndpoints {
   }
 }
 
+/** Opens the store. Tasks are started if there are unfinished ones, or if other processes may need this one for theirs. */
 async function openEndpoints(options: TaskEndpointsOptions): Promise<EndpointsState> {
-  const { tickMs, config, relay, waitForDiscoveredModels, describeUpstreamProblem } = options;
-  let tasks: TaskSubsystem;
+  let tasks: TasksOnDemand | undefined;
   try {
-    tasks = await startTasks(options);
+    const store =
+      options.store ?? (await openConfiguredStore(options, (message) => options.log.warn(message)));
+    tasks = new TasksOnDemand({ ...options, store });
+    await options.onStoreOpen?.(store);
+    // With a shared store, clients of other processes may still be receiving the output of unfinished tasks.
+    if (!store.isShared) await store.setUnfinishedRepliesLost();
+    if (store.isShared || (await hasUnfinishedTasks(store))) await tasks.load();
+    return { status: "open", tasks };
   } catch (error) {
+    // Release the store so that the next attempt can open it.
+    await tasks?.close(0);
     const problem = toTaskError(error);
     if (problem instanceof GatewayError) return { status: "unavailable", problem };
     throw error;
   }
-  const { service, streams, chats, chatFeed, store } = tasks;
-  const translatedStreams = new TranslatedStreams(service, tickMs);
-  const answerLocator = new AnswerLocator(store, chatFeed);
-  return {
-    status: "open",
-    tasks,
-    handlers: {
-      ...createTaskHandlers({ tasks: service, streams, answerLocator }),
-      ...createUiMessageHandlers({ tasks: service, streams: translatedStreams }),
-      ...createChatHandlers({
-        chats,
-        store,
-        idempotentRequests: service.idempotentRequests,
-        streams,
-        loadChoices: async () =>
-          buildChatChoices(
-            config,
-            await waitForDiscoveredModels(),
-            relay.lessons,
-            describeUpstreamProblem,
-          ),
-      }),
-    },
-    agents: {
-      tasks: service,
-      streams: translatedStreams,
-      history: options.history,
-    },
-    disconnectClients() {
-      streams.close();
-      translatedStreams.close();
-      answerLocator.close();
-    },
-  };
+}
+
+async function hasUnfinishedTasks(store: Store): Promise<boolean> {
+  return (await store.listUnfinished()).length > 0 || (await store.listRunningAnswers()).length > 0;
+}
+
+type TasksOnDemandOptions = TaskHandlersOptions & Pick<TaskEndpointsOptions, "onStoreClose">;
+
+/**
+ * An open store, and the tasks and chats in it, whose code is loaded at their first request: a gateway that only forwards
+ * requests to models does not need it.
+ */
+class TasksOnDemand {
+  readonly #options: TasksOnDemandOptions;
+  #loading: Promise<ServedTasks> | undefined;
+  /** Undefined until `load` has finished. */
+  loaded: ServedTasks | undefined;
+
+  constructor(options: TasksOnDemandOptions) {
+    this.#options = options;
+  }
+
+  /** Starts the tasks once. After a failure the next call tries again. */
+  load(): Promise<ServedTasks> {
+    this.#loading ??= this.#start().catch((error: unknown) => {
+      this.#loading = undefined;
+      throw error;
+    });
+    return this.#loading;
+  }
+
+  async close(waitMs: number): Promise<void> {
+    await this.#loading?.catch(() => undefined);
+    await this.loaded?.close(waitMs);
+    await this.#options.onStoreClose?.();
+    await this.#options.store.close();
+  }
+
+  async #start(): Promise<ServedTasks> {
+    const { serveTasks } = await import("./task-handlers.ts");
+    this.loaded = await serveTasks(this.#options);
+    return this.loaded;
+  }
 }

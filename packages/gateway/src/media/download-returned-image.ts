@@ -1,4 +1,4 @@
-import { fetchPublicUrl } from "@deltawire/agent";
+import { fetchPublicUrl } from "@deltawire/agent/basics";
 import { mediaTypeEssence } from "@deltawire/tasks";
 import { detectMediaType } from "./media-types.ts";
 

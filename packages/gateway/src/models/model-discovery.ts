@@ -1,4 +1,5 @@
-import { redactErrorText, type Redactor } from "@deltawire/agent";
+import type { Redactor } from "@deltawire/agent";
+import { redactErrorText } from "@deltawire/agent/basics";
 import type { UpstreamConfig } from "../config/config.ts";
 import type { Upstream } from "../upstream/upstream.ts";
 import { ModelListError } from "./fetch-model-list.ts";

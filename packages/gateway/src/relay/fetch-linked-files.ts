@@ -1,4 +1,5 @@
-import { fetchPublicUrl, type FetchPublicOptions } from "@deltawire/agent";
+import type { FetchPublicOptions } from "@deltawire/agent";
+import { fetchPublicUrl } from "@deltawire/agent/basics";
 import { mediaTypeEssence } from "@deltawire/tasks";
 import type { JsonObject, ResponseInputItem, ResponsesRequest } from "@deltawire/wire";
 import { GatewayError } from "../gateway-error.ts";

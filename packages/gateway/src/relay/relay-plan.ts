@@ -1,9 +1,9 @@
+import type { Redactor } from "@deltawire/agent";
 import {
   createChatReplyRedactor,
   createMessagesReplyRedactor,
   createResponsesReplyRedactor,
-  type Redactor,
-} from "@deltawire/agent";
+} from "@deltawire/agent/basics";
 import {
   buildContinuation,
   ChatBody,

@@ -1,4 +1,4 @@
-import { StoreClock } from "@deltawire/agent";
+import { StoreClock } from "@deltawire/agent/basics";
 import type { AccessKey, AccessKeyStore } from "@deltawire/store";
 import { CoalescedCall } from "./coalesced-call.ts";
 

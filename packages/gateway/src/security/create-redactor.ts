@@ -1,5 +1,5 @@
 import { assertNever } from "@deltawire/tasks";
-import { Redactor, findSecretValues, findUrlSecrets } from "@deltawire/agent";
+import { Redactor, findSecretValues, findUrlSecrets } from "@deltawire/agent/basics";
 import type { Config, McpTransport } from "../config/config.ts";
 import { accessKeyTextPattern, openAccessKeyPattern } from "./access-key-format.ts";
 import { deriveSessionValue } from "./session.ts";

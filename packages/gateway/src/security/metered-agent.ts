@@ -1,4 +1,5 @@
-import { ModelError, type Agent, type Model } from "@deltawire/agent";
+import type { Agent, Model } from "@deltawire/agent";
+import { ModelError } from "@deltawire/agent/basics";
 import type { AccessKey } from "@deltawire/store";
 import {
   estimateRequestTokens,

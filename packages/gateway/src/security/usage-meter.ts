@@ -1,4 +1,5 @@
-import { calculateUsage, type ModelPrice } from "@deltawire/agent";
+import type { ModelPrice } from "@deltawire/agent";
+import { calculateUsage } from "@deltawire/agent/basics";
 import type { AccessKey, AccessKeyStore, UsageUnit } from "@deltawire/store";
 import type { ResponseUsage } from "@deltawire/wire";
 import { GatewayError } from "../gateway-error.ts";

@@ -2,7 +2,6 @@ import {
   connectMcp,
   defineAgent,
   filesGroup,
-  RuntimeError,
   shellGroup,
   timeGroup,
   webGroup,
@@ -13,6 +12,7 @@ import {
   type Tool,
   type ToolGroup,
 } from "@deltawire/agent";
+import { RuntimeError } from "@deltawire/agent/basics";
 import { didYouMean, quoteExcerpt } from "@deltawire/tasks";
 import type { AgentConfig, Config, McpConfig, ToolPolicies } from "../config/config.ts";
 import { findModelAlias } from "../config/model-patterns.ts";

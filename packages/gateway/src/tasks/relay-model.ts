@@ -1,4 +1,5 @@
-import { ModelError, type Model, type RoundReport } from "@deltawire/agent";
+import type { Model, RoundReport } from "@deltawire/agent";
+import { ModelError } from "@deltawire/agent/basics";
 import type { JsonObject, ResponsesRequest, UpstreamFailure } from "@deltawire/wire";
 import type { ModelTarget } from "../config/config.ts";
 import { GatewayError, toErrorReply } from "../gateway-error.ts";

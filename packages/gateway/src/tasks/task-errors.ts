@@ -1,4 +1,5 @@
-import { ChatError, PrivacyError, type RuntimeErrorCode } from "@deltawire/agent";
+import type { RuntimeErrorCode } from "@deltawire/agent";
+import { ChatError, PrivacyError } from "@deltawire/agent/basics";
 import { quoteExcerpt } from "@deltawire/tasks";
 import { GatewayError, type GatewayErrorCode } from "../gateway-error.ts";
 import type { ToolsUnavailableError } from "./configured-agents.ts";

@@ -1,5 +1,6 @@
 import { setImmediate } from "node:timers/promises";
-import { RuntimeError, type TaskRequest } from "@deltawire/agent";
+import type { TaskRequest } from "@deltawire/agent";
+import { RuntimeError } from "@deltawire/agent/basics";
 import {
   emptyTree,
   hasEnded,

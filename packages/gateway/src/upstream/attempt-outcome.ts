@@ -1,5 +1,6 @@
 import { assertNever } from "@deltawire/tasks";
-import { redactErrorText, redactError, type Redactor } from "@deltawire/agent";
+import type { Redactor } from "@deltawire/agent";
+import { redactErrorText, redactError } from "@deltawire/agent/basics";
 import {
   unwrapErrorBody,
   unknownFailureMessage,

@@ -1,4 +1,5 @@
-import { redactErrorText, type Redactor } from "@deltawire/agent";
+import type { Redactor } from "@deltawire/agent";
+import { redactErrorText } from "@deltawire/agent/basics";
 import { WireError, type RepairCode, type ResponseUsage } from "@deltawire/wire";
 import type { Config, ModelTarget } from "../config/config.ts";
 import type { Lesson } from "../learning/lesson.ts";

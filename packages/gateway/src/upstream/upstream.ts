@@ -1,4 +1,4 @@
-import { Agent, EnvHttpProxyAgent, type Dispatcher } from "undici";
+import type { Agent, Dispatcher, EnvHttpProxyAgent } from "undici";
 import { isLoopback } from "../config/host-addresses.ts";
 import type { UpstreamConfig } from "../config/config.ts";
 import { GatewayError } from "../gateway-error.ts";
@@ -18,6 +18,7 @@ import {
   type ConversationRetries,
 } from "./retry.ts";
 import { sendRequest, type SendRequestOptions } from "./send-request.ts";
+import { createAgent, createProxyAgent } from "./undici-agents.ts";
 import { UpstreamHealth, type FailureScope } from "./upstream-health.ts";
 
 export interface UpstreamHttpRequest {
@@ -68,8 +69,8 @@ export class Upstream {
     const proxyOptions = readProxyOptions(env);
     this.#dispatcher =
       proxyOptions === undefined || isLoopback(url.hostname)
-        ? new Agent(agentOptions)
-        : new EnvHttpProxyAgent({ ...agentOptions, ...proxyOptions });
+        ? createAgent(agentOptions)
+        : createProxyAgent({ ...agentOptions, ...proxyOptions });
   }
 
   /**
