@@ -23,7 +23,7 @@ interface CatalogRunner {
 }
 
 interface CatalogUpstream {
-  createUpstream(): Server;
+  createUpstream: () => Server;
 }
 
 export interface MessagesCatalogOptions {

@@ -42,6 +42,6 @@ function containsBlock(blocks: readonly MessageContentBlock[], type: string): bo
       block.type === type ||
       (block.type === "tool_result" &&
         Array.isArray(block.content) &&
-        containsBlock(block.content as MessageContentBlock[], type)),
+        containsBlock(block.content, type)),
   );
 }

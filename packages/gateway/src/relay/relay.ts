@@ -207,7 +207,8 @@ export class Relay extends UpstreamClient {
       const planned = plan.createReply();
       const { turn } = planned;
       let outcome = await sendBody(plan.body, planned, replyReceiver, requestSignal);
-      while (turn?.isPaused === true && outcome.type === "answered") {
+      for (;;) {
+        if (turn?.isPaused !== true || outcome.type !== "answered") return outcome;
         const { body, reply } = turn.continue();
         outcome = await sendBody(body, { reply, turn }, replyReceiver, requestSignal);
         if (outcome.type === "answered" || outcome.type === "aborted" || !replyReceiver.hasSent)
@@ -217,7 +218,6 @@ export class Relay extends UpstreamClient {
         replyReceiver.end(turn.fail(failure), undefined, failure);
         outcome = { type: "answered", usage: reply.usage, failure };
       }
-      return outcome;
     };
     try {
       const choiceCount = client.wire === "chat" ? (client.request.n ?? 1) : 1;
