@@ -222,6 +222,30 @@ describe.skipIf(skipReason !== undefined)(`a bus on Redis (${skipReason ?? "real
     expect(bus.isConnected).toBe(false);
   });
 
+  test("can be closed while it subscribes", async () => {
+    const subscribing = Promise.withResolvers<void>();
+    const proxy = createServer((client) => {
+      const redis = createConnection(Number(new URL(server.url).port), "127.0.0.1");
+      client.on("data", (bytes) => {
+        if (!bytes.includes("subscribe")) return void redis.write(bytes);
+        subscribing.resolve();
+        // The bus is closed before the server replies.
+        setTimeout(() => redis.write(bytes), 100);
+      });
+      redis.pipe(client);
+      for (const socket of [client, redis]) socket.on("error", () => undefined);
+      client.on("close", () => redis.destroy());
+    });
+    proxy.listen(0, "127.0.0.1");
+    onTestFinished(() => void proxy.close());
+    await once(proxy, "listening");
+    const { bus } = open(`redis://127.0.0.1:${(proxy.address() as AddressInfo).port}`);
+    bus.subscribe("channel", () => undefined);
+    await subscribing.promise;
+    await bus.close();
+    expect(bus.isConnected).toBe(false);
+  });
+
   test("sends what was published before it is closed, and nothing afterwards", async () => {
     const { bus: receiver } = await openConnected(server.url);
     const { bus: sender, warnings } = await openConnected(server.url);

@@ -113,6 +113,8 @@ class RedisBus implements MessageBus {
       const connectedAt = performance.now();
       const channels = this.#listChannels();
       await connection.subscribe(channels);
+      // Otherwise `close`, which could not close it, would wait for its end forever.
+      if (signal.aborted) await connection.close();
       this.#connection = connection;
       // Listeners may have changed in between. Subscribing twice has no effect.
       void connection.subscribe(this.#listChannels());
