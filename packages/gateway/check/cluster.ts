@@ -6,14 +6,17 @@
  * ended like a failing machine; Redis is killed and suspended. Several of these happen at the same time. Then everything runs
  * again, and
  *   every task that a process has accepted has reached its end, and so have the answers to messages of chats: completed, or
- *   interrupted if the process was killed before it had accepted the message;
- *   tools that must run once ran at most once, and exactly once if they were approved and not interrupted;
+ *   interrupted if the process was killed before it had accepted the message and stored the task;
+ *   tools that must run once ran at most once: exactly once if they were approved, not at all if they were denied or stopped before
+ *   their start, and as the user found in the ledger if they were interrupted;
  *   all followers and all processes have the same state hash of every task, and the same chats; no follower has a gap left in the
  *   numbers of events;
  *   the tasks of a failed process were held by others within ten seconds.
  * Prints the number of faults, tasks, events, takeovers, and calls. Exits with 1 if any of this is wrong. The seed determines the
  * series of faults and tasks, but not their timing.
  */
+import { availableParallelism, loadavg } from "node:os";
+import { monitorEventLoopDelay } from "node:perf_hooks";
 import { parseArgs } from "node:util";
 import { machineDescription } from "../../../bench/machine.ts";
 import { quantile } from "../../../bench/measure.ts";
@@ -49,10 +52,12 @@ const loggedLines = 10;
 const maxMinutes = minutes + 5;
 
 const startedAt = performance.now();
+const loopDelay = monitorEventLoopDelay();
+loopDelay.enable();
 const faults: string[] = [];
 const onFault = (fault: string) => {
   faults.push(fault);
-  console.log(`FAILED ${fault}`);
+  console.log(`FAILED ${fault} (${formatLoad()})`);
 };
 const missingRedis = values["without-redis"] ? "--without-redis" : await explainMissingRedis();
 console.log(machineDescription);
@@ -178,6 +183,15 @@ async function check(): Promise<void> {
     `${cluster.ledger.callCount}, repeated ${cluster.ledger.listRepeated().length}; ${approver.decisionCount} decisions, ${approver.reconciliationCount} of them about interrupted calls`,
   );
   printLine(
+    "rules",
+    `a tool runs exactly once, or never if it was denied or stopped before its start; ${judgement.uncertainCalls} calls were stopped ` +
+      `while they ran, and ran once or never. An answer may only be interrupted if its message was not accepted and its task not stored`,
+  );
+  printLine(
+    "load",
+    `${formatLoad()}; timers of the check were up to ${formatMs(loopDelay.max / 1e6)} late`,
+  );
+  printLine(
     "state hashes",
     `${judgement.comparedHashes} compared, ${judgement.differentHashes} different`,
   );
@@ -189,6 +203,11 @@ async function check(): Promise<void> {
 }
 
 type Random = () => number;
+
+/** On a busy machine, takeovers take longer. */
+function formatLoad(): string {
+  return `load average ${loadavg()[0]?.toFixed(1)} on ${availableParallelism()} cores`;
+}
 
 function describeProcess({ name, isRunning, log }: ClusterProcess): string {
   const lastLines = log.trimEnd().split("\n").slice(-loggedLines).join("\n  ");

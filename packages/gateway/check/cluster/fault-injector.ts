@@ -30,6 +30,8 @@ const downMs = { min: 0, max: 9000 };
 /** How long a load balancer takes to notice that a process has failed. */
 const healthCheckMs = 1000;
 const minHealthy = 2;
+/** Much longer than it takes, because the machine may be busy. */
+const readyTimeoutMs = 120_000;
 
 export interface FaultInjectorOptions {
   cluster: Cluster;
@@ -172,7 +174,7 @@ export class FaultInjector {
     const takeover = isLong ? takeovers.measure(process) : undefined;
     await sleep(this.#randomBetween(isLong ? longSuspensionMs : shortSuspensionMs));
     process.resume();
-    await Promise.all([takeover, healthCheck, process.waitUntilReady()]);
+    await Promise.all([takeover, healthCheck, process.waitUntilReady(readyTimeoutMs)]);
     balancer.setHealthy(process, true);
   }
 

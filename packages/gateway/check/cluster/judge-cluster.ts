@@ -11,6 +11,8 @@ export interface Judgement {
   differentHashes: number;
   /** Answers to messages that no process had accepted. */
   interruptedAnswers: number;
+  /** Calls that were canceled while they ran, so that they may have been carried out or not. */
+  uncertainCalls: number;
 }
 
 const concurrency = 8;
@@ -33,6 +35,7 @@ export async function judgeCluster(cluster: Cluster, workload: Workload): Promis
     comparedHashes: 0,
     differentHashes: 0,
     interruptedAnswers: 0,
+    uncertainCalls: 0,
   };
   const { processes } = cluster;
   await forEachConcurrently(workload.tasks, (task) => judgeTask(task, cluster, judgement));
@@ -41,7 +44,7 @@ export async function judgeCluster(cluster: Cluster, workload: Workload): Promis
     if (chats.some((chat) => !isDeepStrictEqual(chat, chats[0])))
       judgement.faults.push(`${chatId} differs between processes`);
     for (const answer of chats[0] === undefined ? [] : listAnswers(chats[0]))
-      if (answer.status !== "completed") judgeAnswer(answer, workload, judgement);
+      if (answer.status !== "completed") await judgeAnswer(answer, workload, cluster, judgement);
   });
   for (const process of processes) {
     const { data } = await process.fetchJson<{ data: unknown[] }>("/api/approvals");
@@ -53,16 +56,27 @@ export async function judgeCluster(cluster: Cluster, workload: Workload): Promis
   return judgement;
 }
 
-/** Judges an answer that is not completed. Users repeat messages that were not accepted, so their answers may be interrupted. */
-function judgeAnswer(
+/**
+ * Judges an answer that is not completed. Users repeat messages that were not accepted, so their answers may be interrupted, but
+ * only before their tasks were stored: a stored task is continued.
+ */
+async function judgeAnswer(
   { task_id: taskId = "", status, error }: AnswerVersion,
   { acceptedTaskIds }: Workload,
+  { processes }: Cluster,
   judgement: Judgement,
-): void {
-  if (error?.code === "interrupted" && !acceptedTaskIds.has(taskId))
-    judgement.interruptedAnswers += 1;
-  else
-    judgement.faults.push(`the answer of ${taskId} is ${status}: ${error?.message ?? "no error"}`);
+): Promise<void> {
+  const { faults } = judgement;
+  if (error?.code !== "interrupted" || acceptedTaskIds.has(taskId)) {
+    faults.push(`the answer of ${taskId} is ${status}: ${error?.message ?? "no error"}`);
+    return;
+  }
+  judgement.interruptedAnswers += 1;
+  const reply = await processes[0]?.requestJson(`/api/tasks/${taskId}`);
+  if (reply?.status !== 404)
+    faults.push(
+      `the answer of ${taskId} is interrupted, but its task exists: ${JSON.stringify(reply?.body).slice(0, maxOutputLength)}`,
+    );
 }
 
 async function judgeTask(
@@ -79,16 +93,17 @@ async function judgeTask(
     judgement.differentHashes += hashes.filter((hash) => hash !== storedHashes[0]).length;
     faults.push(`the followers and processes have different states of ${taskId} (it ${kind})`);
   }
-  const { status, decision, isUncertain } = outcome;
+  const { status, expectedRuns, reason } = outcome;
   if (status !== "completed" && !(kind === "is canceled" && status === "canceled"))
     faults.push(`${taskId} (it ${kind}) is ${status}`);
   const tool = getTool(kind);
-  if (tool === undefined || isUncertain) return;
+  if (tool === undefined) return;
+  if (reason === "canceled while it ran") judgement.uncertainCalls += 1;
   const count = ledger.count(tool, entry);
-  const expectedCount = decision === "deny" ? 0 : 1;
-  if (count !== expectedCount)
+  const { min, max } = expectedRuns;
+  if (count < min || count > max)
     faults.push(
-      `${taskId}: ${tool} ran ${count} times instead of ${expectedCount} (${String(decision)}); its output: ${await readOutput(taskId, processes)}`,
+      `${taskId}: ${tool} ran ${count} times instead of ${min} (${reason}); its output: ${await readOutput(taskId, processes)}`,
     );
 }
 

@@ -19,6 +19,8 @@ interface HeldTask {
 /** After this time, a task counts as lost. */
 const lostMs = 60_000;
 const pollMs = 50;
+/** Much longer than a start takes, because the machine may be busy. */
+const startTimeoutMs = 120_000;
 
 /** Measures how long it takes until other processes continue the tasks of a failed one. */
 export class Takeovers {
@@ -45,7 +47,8 @@ export class Takeovers {
   }
 
   async #start(process: ClusterProcess): Promise<void> {
-    await process.start();
+    process.spawn();
+    await process.waitUntilReady(startTimeoutMs);
     const id = await waitUntil(`${process.name} has a lease`, async () => {
       const rows = await this.#cluster.query<{ process_id: string }>(
         "SELECT process_id FROM deltawire.processes",

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { hasEnded, type TaskStatus } from "@deltawire/tasks";
+import { hasEnded, type TaskApproval, type OutputItem, type TaskStatus } from "@deltawire/tasks";
 import type { AnswerVersion, Chat } from "@deltawire/tasks/chats";
 import type { ClusterFollower } from "../../../../test/cluster/cluster-follower.ts";
 import type { LedgerTool } from "../../../../test/cluster/ledger.ts";
@@ -38,10 +38,15 @@ interface TaskOutcome {
   readonly status: TaskStatus;
   /** The state of each follower. */
   readonly hashes: readonly (string | undefined)[];
-  /** The decision about the call of the tool. Undefined if there was no approval, or none was decided. */
-  readonly decision: string | undefined;
-  /** True if the call was interrupted, so that it may have been carried out or not. */
-  readonly isUncertain: boolean;
+  /** How often the tool must have run. */
+  readonly expectedRuns: Range;
+  /** Why, for messages. */
+  readonly reason: string;
+}
+
+export interface Range {
+  readonly min: number;
+  readonly max: number;
 }
 
 export interface WorkloadOptions {
@@ -201,17 +206,41 @@ function readOutcome(taskId: string, followers: readonly ClusterFollower[]): Tas
   const view = follower?.view(taskId);
   const approvals = follower?.tree(taskId)?.approvals ?? [];
   if (view === undefined || !hasEnded(view.status)) throw new Error(`${taskId} has not ended`);
-  const calls = Object.values(follower?.tree(taskId)?.tasks ?? {}).flatMap(({ output }) =>
-    output.flatMap((item) =>
-      item.type === "tool_call" && item.name.startsWith("ledger__") ? [item] : [],
-    ),
-  );
+  const items = Object.values(follower?.tree(taskId)?.tasks ?? {}).flatMap(({ output }) => output);
+  const { runs, reason } = expectRuns(items, approvals);
   return {
     status: view.status,
     hashes: followers.map((follower) => follower.stateHash(taskId)),
-    decision: approvals.find(({ kind }) => kind === "call")?.resolution?.decision,
-    isUncertain:
-      approvals.some(({ kind }) => kind === "reconcile") ||
-      calls.some((call) => call.type === "tool_call" && call.outcome === "canceled"),
+    expectedRuns: runs,
+    reason,
   };
+}
+
+/** Returns how often the tool must have run: exactly once or not at all, unless it was stopped while it ran. */
+function expectRuns(
+  items: readonly OutputItem[],
+  approvals: readonly TaskApproval[],
+): { runs: Range; reason: string } {
+  const findDecision = (wanted: TaskApproval["kind"]) =>
+    approvals.find(({ kind }) => kind === wanted)?.resolution?.decision;
+  const [once, never] = [
+    { min: 1, max: 1 },
+    { min: 0, max: 0 },
+  ];
+  if (findDecision("call") === "deny") return { runs: never, reason: "denied" };
+  // The user has looked into the ledger.
+  const reconciled = findDecision("reconcile");
+  if (reconciled === "approve") return { runs: once, reason: "interrupted after it ran" };
+  if (reconciled !== undefined) return { runs: never, reason: "interrupted before it ran" };
+  const canceledCall = items.find(
+    (item) =>
+      item.type === "tool_call" && item.name.startsWith("ledger__") && item.outcome === "canceled",
+  );
+  if (canceledCall?.type !== "tool_call") return { runs: once, reason: "not interrupted" };
+  const result = items.findLast(
+    (item) => item.type === "tool_result" && item.call_id === canceledCall.call_id,
+  );
+  return JSON.stringify(result).includes("was not run")
+    ? { runs: never, reason: "canceled before it started" }
+    : { runs: { min: 0, max: 1 }, reason: "canceled while it ran" };
 }
