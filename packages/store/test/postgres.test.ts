@@ -1,4 +1,5 @@
-import { openStore, type Store } from "@deltawire/store";
+import { join } from "node:path";
+import { copyStore, openStore, type Store } from "@deltawire/store";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import {
@@ -14,6 +15,7 @@ import {
   durable,
   warningEntry,
 } from "../contract/scenario.ts";
+import { createTemporaryFolder } from "./test-store.ts";
 
 describe.skipIf(!canRunPostgres)("a PostgreSQL store", () => {
   let server: PostgresServer;
@@ -239,13 +241,32 @@ describe.skipIf(!canRunPostgres)("a PostgreSQL store", () => {
     expect(await store.read("t", -1, 10)).toHaveLength(2);
   });
 
+  test("names all processes that keep a copy from using it", async () => {
+    const from = { url: server.url, schema: newSchema() };
+    const gateways = [await open(from.schema), await open(from.schema)];
+    const to = { path: join(createTemporaryFolder(), "copy.db") };
+    const each = `process ${process.pid} on \\S+ \\([^)]+ PostgreSQL backend \\d+\\)`;
+    await expect(copyStore(from, to)).rejects.toMatchObject({
+      code: "store_locked",
+      message: expect.stringMatching(
+        new RegExp(`is in use by 2 other processes, ${each}, ${each}; stop them, or use another`),
+      ) as string,
+    });
+    for (const gateway of gateways) await gateway.close();
+    await copyStore(from, to);
+  });
+
   test("is used by one process at a time, unless it is shared", async () => {
     const options = { url: server.url, schema: newSchema(), timeoutMs: 300 };
     const first = await openStore(options);
     const second = openStore(options);
     await expect(second).rejects.toMatchObject({
       code: "store_locked",
-      message: expect.stringContaining("is in use by another process; stop it"),
+      message: expect.stringMatching(
+        new RegExp(
+          `is in use by another process, process ${process.pid} on \\S+ \\(connected from 127\\.0\\.0\\.1 since \\S+Z, PostgreSQL backend \\d+\\); stop it, or use`,
+        ),
+      ) as string,
     });
     const waiting = openStore({ ...options, timeoutMs: 5000 });
     await first.close();

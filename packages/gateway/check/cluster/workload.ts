@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { hasEnded, type TaskApproval, type OutputItem, type TaskStatus } from "@deltawire/tasks";
+import { hasEnded, type TaskApproval, type TaskState, type TaskStatus } from "@deltawire/tasks";
 import type { AnswerVersion, Chat } from "@deltawire/tasks/chats";
 import type { ClusterFollower } from "../../../../test/cluster/cluster-follower.ts";
 import type { LedgerTool } from "../../../../test/cluster/ledger.ts";
@@ -218,7 +218,7 @@ function readOutcome(taskId: string, followers: readonly ClusterFollower[]): Tas
 
 /** Returns how often the tool must have run: exactly once or not at all, unless it was stopped while it ran. */
 function expectRuns(
-  items: readonly OutputItem[],
+  items: TaskState["output"],
   approvals: readonly TaskApproval[],
 ): { runs: Range; reason: string } {
   const findDecision = (wanted: TaskApproval["kind"]) =>

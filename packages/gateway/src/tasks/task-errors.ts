@@ -21,7 +21,7 @@ export function toTaskError(error: unknown): unknown {
   }
   if (code === "store_locked") {
     // Replaces the advice in the message of the store: the gateway has other options.
-    const [detail = ""] = error.message.split(/[:;] (?:stop it|try again)/, 1);
+    const [detail = ""] = error.message.split(/[:;] (?:stop it|stop them|try again)/, 1);
     const advice = detail.startsWith("postgres") ? reservedStoreAdvice : storeInUseAdvice;
     const reason = "store_in_use";
     return createStoreError(`${detail}. ${advice}`, error, {

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Client } from "pg";
 import { StoreError } from "../error.ts";
-import { acquireAdvisoryLock, type AdvisoryLockOptions } from "./advisory-lock.ts";
+import { acquireAdvisoryLock, findLockHolders, type AdvisoryLockOptions } from "./advisory-lock.ts";
 import type { PostgresConnection } from "./connection.ts";
 
 export interface ExclusiveLockOptions extends AdvisoryLockOptions {
@@ -81,8 +81,10 @@ export class ExclusiveLock {
     const client = await acquireAdvisoryLock(this.#options, "exclusive", (endedClient) =>
       this.#forget(endedClient),
     );
-    if (client === undefined)
-      throw this.#epoch === undefined ? this.#createInUseError() : this.#lose();
+    if (client === undefined) {
+      if (this.#epoch !== undefined) throw this.#lose();
+      throw this.#createInUseError(await findLockHolders(this.#options));
+    }
     try {
       const epoch = readOnly ? undefined : await incrementEpoch(client);
       if (this.#epoch !== undefined && Number(epoch) !== Number(this.#epoch) + 1)
@@ -96,11 +98,16 @@ export class ExclusiveLock {
     }
   }
 
-  #createInUseError(): StoreError {
+  #createInUseError(holders: readonly string[] = []): StoreError {
     const { location } = this.#options;
+    const [users, advice] =
+      holders.length > 1
+        ? [`${holders.length} other processes`, "stop them"]
+        : ["another process", "stop it"];
+    const list = holders.length === 0 ? "" : `, ${holders.join(", ")}`;
     return new StoreError(
       "store_locked",
-      `${location} is in use by another process; stop it, or use another schema or database`,
+      `${location} is in use by ${users}${list}; ${advice}, or use another schema or database`,
     );
   }
 

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Client } from "pg";
 import { StoreError } from "../error.ts";
-import { acquireAdvisoryLock, type AdvisoryLockOptions } from "./advisory-lock.ts";
+import { acquireAdvisoryLock, findLockHolders, type AdvisoryLockOptions } from "./advisory-lock.ts";
 
 export interface SharedLockOptions extends AdvisoryLockOptions {
   /** For error messages: the URL without password. */
@@ -27,12 +27,12 @@ export class SharedLock {
   /** Throws a StoreError if another process has exclusive access to the store. The schema must exist. */
   static async acquire(options: SharedLockOptions): Promise<SharedLock> {
     const lock = new SharedLock(options);
-    if (!(await lock.#acquire(options.timeoutMs)))
-      throw new StoreError(
-        "store_locked",
-        `${options.location} is in use by a process that needs exclusive access, such as "deltawire store copy"; try again when it has ended`,
-      );
-    return lock;
+    if (await lock.#acquire(options.timeoutMs)) return lock;
+    const [holder] = await findLockHolders(options);
+    throw new StoreError(
+      "store_locked",
+      `${options.location} is in use by a process that needs exclusive access, such as "store copy"${holder === undefined ? "" : `: ${holder}`}; try again when it has ended`,
+    );
   }
 
   async release(): Promise<void> {
