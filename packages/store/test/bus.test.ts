@@ -227,10 +227,10 @@ describe.skipIf(skipReason !== undefined)(`a bus on Redis (${skipReason ?? "real
     const proxy = createServer((client) => {
       const redis = createConnection(Number(new URL(server.url).port), "127.0.0.1");
       client.on("data", (bytes) => {
-        if (!bytes.includes("subscribe")) return void redis.write(bytes);
-        subscribing.resolve();
+        const isSubscription = bytes.includes("subscribe");
+        if (isSubscription) subscribing.resolve();
         // The bus is closed before the server replies.
-        setTimeout(() => redis.write(bytes), 100);
+        setTimeout(() => redis.write(bytes), isSubscription ? 100 : 0);
       });
       redis.pipe(client);
       for (const socket of [client, redis]) socket.on("error", () => undefined);
