@@ -105,6 +105,8 @@ export interface Gateway {
   log: Log;
   /** Stops accepting requests, waits up to `server.drain_seconds` for the running ones, and aborts the rest. */
   drain(): Promise<void>;
+  /** Returns what `drain` is waiting for. */
+  listClosing(): string[];
   /** Aborts all requests and stops. */
   close(): Promise<void>;
 }
@@ -378,11 +380,17 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     acceptWebSocket: (connection) => responseSockets.accept(connection),
     drainWebSockets: () => responseSockets.drain(),
   });
+  const closing = new Set<string>();
+  const closePart = async (name: string, closed: Promise<unknown>): Promise<void> => {
+    closing.add(name);
+    await closed;
+    closing.delete(name);
+  };
   const closeServices = async (waitMs: number): Promise<void> => {
-    await background.close(waitMs);
-    await tasks.close(waitMs);
+    await closePart("background responses", background.close(waitMs));
+    await closePart("tasks and store", tasks.close(waitMs));
     access.close();
-    await relay.close();
+    await closePart("upstreams", relay.close());
     await demo?.close();
   };
   http.server.listen(config.server.port, config.server.host);
@@ -408,13 +416,14 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     mcpProblems,
     localToken,
     log,
+    listClosing: () => [...closing],
     async drain() {
       tasks.disconnectClients();
       background.disconnectClients();
       const drainMs = config.server.drainSeconds * 1000;
       const deadline = Date.now() + drainMs;
       const drainTimer = setTimeout(() => http.abortRequests(), drainMs);
-      await http.drain();
+      await closePart("requests", http.drain());
       clearTimeout(drainTimer);
       await closeServices(Math.max(0, deadline - Date.now()));
     },

@@ -1,4 +1,5 @@
 import { spawn, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -9,11 +10,19 @@ const mainFile = fileURLToPath(new URL("../src/main.ts", import.meta.url));
 const children = new Set<ChildProcess>();
 const folders: string[] = [];
 
-afterEach(() => {
-  for (const child of children) child.kill("SIGKILL");
+afterEach(async () => {
+  // A process that has not exited yet may write to its folder while that is removed.
+  await Promise.all([...children].map(killProcess));
   children.clear();
   for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true });
 });
+
+async function killProcess(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const exited = once(child, "exit");
+  child.kill("SIGKILL");
+  await exited;
+}
 
 export interface DeltawireProcess {
   child: ChildProcess;

@@ -1,4 +1,7 @@
-import { describe, expect, test, vi } from "vitest";
+import { once } from "node:events";
+import { connect, createServer, type AddressInfo, type Socket } from "node:net";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { canRunPostgres, startPostgres } from "../../../test/postgres-server.ts";
 import { startDeltawire, temporaryFolder, type DeltawireProcess } from "./deltawire-process.ts";
 import { openConnection } from "./raw-http.ts";
 import { upstreamToml } from "./test-gateway.ts";
@@ -144,3 +147,56 @@ test("SIGINT drains like SIGTERM", async () => {
   expect(stream.received()).toContain("response.completed");
   expect(await gateway.ended).toBe(0);
 });
+
+/** A proxy that can stop to forward anything, like a network that loses all packets. */
+async function startFreezableProxy(targetPort: number) {
+  const sockets = new Set<Socket>();
+  let isFrozen = false;
+  const server = createServer((client) => {
+    const target = connect(targetPort, "127.0.0.1");
+    for (const [from, to] of [
+      [client, target],
+      [target, client],
+    ] as const) {
+      sockets.add(from);
+      from.on("data", (bytes) => void (!isFrozen && to.write(bytes)));
+      from.on("error", () => undefined);
+      from.on("close", () => to.destroy());
+    }
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(() => {
+    server.close();
+    for (const socket of sockets) socket.destroy();
+  });
+  return {
+    port: (server.address() as AddressInfo).port,
+    freeze: () => (isFrozen = true),
+  };
+}
+
+test.skipIf(!canRunPostgres)(
+  "the process exits although its database does not reply, and says what it waited for",
+  async () => {
+    const server = await startPostgres();
+    onTestFinished(() => server.stop());
+    const url = new URL(server.url);
+    const proxy = await startFreezableProxy(Number(url.port));
+    url.port = String(proxy.port);
+    const cwd = temporaryFolder(
+      '[server]\nport = 0\ndrain_seconds = 0\n[store]\nurl = "env:DATABASE_URL"\n',
+    );
+    const gateway = startDeltawire(["--json"], { cwd, env: { DATABASE_URL: url.href } });
+    await gateway.url;
+    proxy.freeze();
+    const startedAt = performance.now();
+    gateway.child.kill("SIGTERM");
+    expect(await gateway.ended).toBe(1);
+    // The database gets sixty seconds for a reply.
+    expect(performance.now() - startedAt).toBeLessThan(50_000);
+    expect(gateway.stderr()).toContain("the gateway could not stop in time and exits now");
+    expect(gateway.stderr()).toMatch(/"pending":\["[a-z ]+"\]/);
+  },
+  120_000,
+);

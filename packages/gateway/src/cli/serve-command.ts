@@ -10,6 +10,9 @@ import { version } from "../version.ts";
 import type { CliFlags } from "./parse-arguments.ts";
 import { getCommandName, type Terminal } from "../terminal.ts";
 
+/** How long closing the store and connections may take after open streams have finished. Until then, the gateway holds its tasks. */
+const closeTimeoutMs = 15_000;
+
 /** Serves until SIGINT or SIGTERM. */
 export async function runServeCommand(
   loaded: LoadedConfig,
@@ -54,7 +57,18 @@ export async function runServeCommand(
     );
   process.once("SIGINT", () => process.exit(130));
   process.once("SIGTERM", () => process.exit(143));
+  const forcedExit = setTimeout(
+    () => {
+      gateway.log.error(
+        { pending: gateway.listClosing() },
+        "the gateway could not stop in time and exits now; its tasks are resumed later, or by other gateways",
+      );
+      process.exit(1);
+    },
+    config.server.drainSeconds * 1000 + closeTimeoutMs,
+  );
   await gateway.drain();
+  clearTimeout(forcedExit);
   return 0;
 }
 
