@@ -44,7 +44,7 @@ interface TaskOutcome {
   readonly reason: string;
 }
 
-export interface Range {
+interface Range {
   readonly min: number;
   readonly max: number;
 }
