@@ -143,6 +143,12 @@ test("truncation auto leaves out the oldest items; without it the error is repor
   });
   const events = await readEvents(streamed);
   expect(events.some(({ type }) => type === "response.completed")).toBe(true);
+  const background = { input, truncation: "auto", background: true };
+  const { body } = await post<{ id: string }>("/responses", background);
+  const path = `${gateway.url}/v1/responses/${body.id}?stream=true`;
+  expect((await readEvents(await fetch(path))).at(-1)).toMatchObject({
+    type: "response.completed",
+  });
 });
 
 test("items are dropped from the oldest, calls together with their results", () => {

@@ -86,6 +86,28 @@ test("responses with store: false are continued from memory, but only on their c
   });
 });
 
+test("a long input is compacted for context_management, and what it summarizes is not sent again", async () => {
+  const { client, messages } = await socketFixture();
+  const context_management = [{ type: "compaction", compact_threshold: 1000 }];
+  const body = { store: false, context_management };
+  const first = getResponse(await client.respond({ ...body, input: "word ".repeat(2000) }));
+  const events = await client.respond({
+    ...body,
+    input: "River?",
+    previous_response_id: first.id,
+  });
+  expect(events.map(({ sequence_number }) => sequence_number)).toEqual(events.map((_, at) => at));
+  const second = getResponse(events);
+  expect(second["output"]).toMatchObject([{ type: "compaction" }, { type: "message" }]);
+  await client.respond({ ...body, input: "Thanks", previous_response_id: second.id });
+  expect(messages()).toMatchObject([
+    { role: "user", content: expect.stringContaining("Summary of the conversation") },
+    { role: "user", content: "River?" },
+    { role: "assistant", content: "Paris" },
+    { role: "user", content: "Thanks" },
+  ]);
+});
+
 test("a warm-up with generate: false asks nothing, and is continued", async () => {
   const { client, upstream, messages } = await socketFixture();
   const events = await client.respond({
