@@ -1,11 +1,15 @@
 import {
   encodeChatEvent,
+  encodeMessageEvent,
   encodeResponseEvent,
   encodeSse,
   SseDecoder,
   sseDone,
   sseKeepAlive,
   WireError,
+  type ChatChunk,
+  type ChatDelta,
+  type MessageEvent,
   type ResponseEvent,
   type SseEvent,
 } from "@deltawire/wire";
@@ -78,6 +82,72 @@ test("deltas are encoded as JSON.stringify would encode them", () => {
         expect(decoded?.event).toBe(event.type);
         expect(decoded?.data).toBe(JSON.stringify(event));
       }
+    }),
+  );
+});
+
+const anyText = fc.oneof(
+  fc.string({ unit: "binary" }),
+  fc.string({ minLength: 60, maxLength: 70 }),
+);
+
+test("chunks are encoded as JSON.stringify would encode them, also between those of other replies", () => {
+  const deltas = anyText.chain((text) =>
+    fc.constantFrom<ChatDelta>(
+      { content: text },
+      { reasoning_content: text },
+      { tool_calls: [{ index: 1, function: { arguments: text } }] },
+      { tool_calls: [{ index: 1, id: text, function: { name: text, arguments: text } }] },
+      { tool_calls: [{ index: 1, function: { arguments: text, name: text } }] },
+      { role: "assistant", content: text },
+      { content: text, reasoning_content: text },
+      { content: null },
+      {},
+    ),
+  );
+  const envelope = fc.record(
+    {
+      id: fc.constantFrom("a", "b", '"'),
+      object: fc.constantFrom("chat.completion.chunk", "c"),
+      created: fc.constantFrom(1, 2, 1.5, -0),
+      model: fc.constantFrom("m", "n\n"),
+    },
+    { requiredKeys: [] },
+  );
+  const choice = fc.record({
+    index: fc.constantFrom(0, 1),
+    delta: deltas,
+    finish_reason: fc.constantFrom(null, null, "stop"),
+  });
+  const chunk = fc.tuple(envelope, fc.array(choice, { maxLength: 2 }), fc.boolean());
+  fc.assert(
+    fc.property(fc.array(chunk, { maxLength: 6 }), (chunks) => {
+      for (const [fields, choices, hasUsage] of chunks) {
+        const event: ChatChunk = { ...fields, choices, ...(hasUsage ? { usage: null } : {}) };
+        expect(encodeChatEvent(event)).toBe(`data: ${JSON.stringify(event)}\n\n`);
+      }
+    }),
+  );
+});
+
+test("deltas of Messages are encoded as JSON.stringify would encode them, with unknown fields", () => {
+  const types = fc.constantFrom(
+    ["text_delta", "text"],
+    ["thinking_delta", "thinking"],
+    ["input_json_delta", "partial_json"],
+  );
+  fc.assert(
+    fc.property(anyText, types, fc.constantFrom(0, 3, "0", null), fc.nat(5), (...values) => {
+      const [text, [type = "", field = ""], index, kind] = values;
+      const delta = { type, [field]: text, ...(kind === 0 ? { estimated_tokens: 3 } : {}) };
+      const event = {
+        type: "content_block_delta",
+        index,
+        delta,
+        ...(kind === 1 ? { usage: {} } : {}),
+      } as unknown as MessageEvent;
+      const [decoded] = decode(encodeMessageEvent(event));
+      expect(decoded).toMatchObject({ event: event.type, data: JSON.stringify(event) });
     }),
   );
 });

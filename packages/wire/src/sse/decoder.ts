@@ -34,6 +34,7 @@ const LF = 10;
 const CR = 13;
 const SPACE = 32;
 const COLON = 58;
+const dataPrefixLength = 6;
 const BYTE_ORDER_MARK = 0xfeff;
 
 /**
@@ -61,6 +62,9 @@ export class SseDecoder implements StreamMachine<string | Uint8Array, SseEvent> 
   /** The following data lines, each after a line break. */
   #moreData: TextAccumulator | undefined;
   #event: string | undefined;
+  /** The last event name, and the line with it together with the start of its data line: most names are repeated. */
+  #knownName = "";
+  #knownStart = "";
   #id: string | undefined;
 
   constructor(options: SseDecoderOptions = {}) {
@@ -107,6 +111,13 @@ export class SseDecoder implements StreamMachine<string | Uint8Array, SseEvent> 
       this.#completeLine(text.slice(0, end), out);
     }
     while (position < text.length) {
+      if (this.#knownStart !== "" && this.#data === undefined) {
+        const next = this.#readKnownEvent(text, position, out);
+        if (next !== position) {
+          position = next;
+          continue;
+        }
+      }
       const end = text.indexOf("\n", position);
       if (end === -1) return this.#bufferLine(position === 0 ? text : text.slice(position));
       if (
@@ -128,9 +139,31 @@ export class SseDecoder implements StreamMachine<string | Uint8Array, SseEvent> 
       if (text.startsWith("event: ", position)) {
         this.#assertWithinLimit(end - position);
         this.#event = text.slice(position + 7, end);
+        if (this.#event !== this.#knownName) {
+          this.#knownName = this.#event;
+          this.#knownStart = `event: ${this.#event}\ndata: `;
+        }
       } else this.#readLine(text.slice(position, end), out);
       position = end + 1;
     }
+  }
+
+  /** Reads an event with the last name and one line of data. Returns `position` if there is none, or not all of it. */
+  #readKnownEvent(text: string, position: number, out: SseEvent[]): number {
+    const start = this.#knownStart;
+    if (!text.startsWith(start, position)) return position;
+    const dataStart = position + start.length;
+    const end = text.indexOf("\n", dataStart);
+    if (end === -1 || text.charCodeAt(end + 1) !== LF) return position;
+    this.#assertWithinLimit(end - dataStart + dataPrefixLength);
+    out.push({
+      event: this.#knownName,
+      data: text.slice(dataStart, end),
+      id: this.#id,
+      terminated: true,
+    });
+    this.#event = undefined;
+    return end + 2;
   }
 
   #readLinesWithCarriageReturns(text: string, out: SseEvent[]): void {
