@@ -6,17 +6,21 @@ import {
   decodeResponsesRequest,
   genericProfile,
   repairMessagesRequest,
+  encodeChatEvent,
+  translateChatReply,
   translateChatReplyToMessage,
   translateChatToMessages,
   translateMessage,
   translateMessagesToChat,
   translateMessagesToResponses,
   translateMessageToChat,
+  translateResponsesReply,
   translateResponsesReplyToMessage,
   translateResponsesRequest,
   translateResponsesToMessages,
   WireError,
   type JsonObject,
+  type JsonValue,
   type MessageEvent,
   type MessagesRequest,
   type UpstreamMessageEvent,
@@ -150,6 +154,24 @@ test("the output does not depend on how the bytes are split", () => {
   );
 });
 
+test("what a Messages client receives does not depend on how a Chat upstream's bytes are split", () => {
+  const cuts = fc.array(fc.integer({ min: 1, max: 60 }), { maxLength: 12 });
+  const sizes = new Set<number>();
+  fc.assert(
+    fc.property(events, cuts, (upstream, lengths) => {
+      const chunks = playMessagesToChat([encodeEvents(upstream)]).out;
+      const bytes = new TextEncoder().encode(chunks.map(encodeChatEvent).join(""));
+      const whole = playChatToMessages([bytes]).out;
+      sizes.add(whole.length);
+      expect(playChatToMessages(splitAt(bytes, lengths)).out).toEqual(whole);
+      expect(playChatToMessages(splitIntoBytes(bytes)).out).toEqual(whole);
+      expect(findMessageSequenceFaults(whole)).toEqual([]);
+    }),
+    propertyRuns(100),
+  );
+  expect(sizes.size).toBeGreaterThan(3);
+});
+
 test("garbage never throws anything but a WireError", () => {
   const garbage = fc.oneof(
     fc.uint8Array({ maxLength: 200 }),
@@ -240,7 +262,22 @@ test("a reply keeps its content over every pair of wires and back", () => {
         chat.completion as unknown as JsonObject,
         options,
       );
-      for (const result of [fromResponses, fromChat]) {
+      // Through all three wires, in both directions: with the above these are all pairs.
+      const chatOfResponse = translateResponsesReply(response as unknown as JsonObject, options);
+      if (!chatOfResponse.ok) throw new Error(chatOfResponse.error.message);
+      const { response: responseOfChat } = translateChatReply(
+        chat.completion as unknown as JsonObject,
+        options,
+      );
+      const aroundByChat = translateChatReplyToMessage(
+        chatOfResponse.completion as unknown as JsonObject,
+        options,
+      );
+      const aroundByResponses = translateResponsesReplyToMessage(
+        responseOfChat as unknown as JsonObject,
+        options,
+      );
+      for (const result of [fromResponses, fromChat, aroundByChat, aroundByResponses]) {
         if (!result.ok) throw new Error(result.error.error.message);
         const { content: blocks, stop_reason, usage: counts } = result.message;
         const unsigned = blocks.map((entry) => {
@@ -281,6 +318,7 @@ test("streamed and complete replies agree", () => {
 });
 
 test("any Responses history becomes a valid Messages request with all its texts", () => {
+  const counts = { accepted: 0, rejected: 0 };
   fc.assert(
     fc.property(arbitraryHistory, fc.boolean(), (input, keepsSystem) => {
       const options = {
@@ -289,6 +327,7 @@ test("any Responses history becomes a valid Messages request with all its texts"
       const body = translateOrReject(() =>
         translateResponsesToMessages(decodeResponsesRequest({ model: "m", input }), options),
       );
+      counts[body === undefined ? "rejected" : "accepted"] += 1;
       if (body === undefined) return;
       expect(findMessagesRequestFaults(body)).toEqual([]);
       const chat = translateResponsesRequest(decodeResponsesRequest({ model: "m", input }), {
@@ -301,20 +340,24 @@ test("any Responses history becomes a valid Messages request with all its texts"
     }),
     propertyRuns(400),
   );
+  expect(counts.accepted).toBeGreaterThan(counts.rejected);
 });
 
 test("any Chat history becomes a valid Messages request", () => {
+  const counts = { accepted: 0, rejected: 0 };
   fc.assert(
     fc.property(arbitraryHistory, (input) => {
       const chat = translateOrReject(() =>
         translateResponsesRequest(decodeResponsesRequest({ model: "m", input })),
       );
+      counts[chat === undefined ? "rejected" : "accepted"] += 1;
       if (chat === undefined) return;
       const { body } = translateChatToMessages(chat);
       expect(findMessagesRequestFaults(body)).toEqual([]);
     }),
     propertyRuns(200),
   );
+  expect(counts.accepted).toBeGreaterThan(counts.rejected);
 });
 
 const callIds = fc.constantFrom("toolu_a", "toolu_b", "Bash_0", "x".repeat(90));
@@ -378,10 +421,37 @@ test("any valid Messages history becomes a valid request on every wire", () => {
       expect(findResponsesRequestFaults(responses)).toEqual([]);
       const { body } = repairMessagesRequest(request);
       expect(body).toBe(request);
+      // Every wire has all the texts, results and calls, also after a way back.
+      const back = translateChatToMessages(chat).body;
+      const expected = list.flatMap(listContents);
+      for (const translated of [chat, responses, back]) {
+        const sent = collectStrings(translated).join("\n");
+        expect(expected.filter((text) => !sent.includes(text))).toEqual([]);
+      }
+      const callCount = list.reduce((sum, { calls }) => sum + calls.length, 0);
+      const items = responses.input as JsonObject[];
+      expect(items.filter(({ type }) => type === "function_call")).toHaveLength(callCount);
+      expect(items.filter(({ type }) => type === "function_call_output")).toHaveLength(callCount);
     }),
     propertyRuns(300),
   );
 });
+
+/** Returns the texts that a turn has, which no translation may lose. */
+function listContents({ question, system = "", texts, calls, result }: Turn): string[] {
+  const values = [question, system, texts, ...(calls.length > 0 ? [result] : [])];
+  return collectStrings(values as JsonValue).filter((text) => text.trim() !== "");
+}
+
+/** Returns all strings in a value, except for types and roles. */
+function collectStrings(value: JsonValue | undefined): string[] {
+  if (typeof value === "string") return [value];
+  if (Array.isArray(value)) return value.flatMap(collectStrings);
+  if (typeof value !== "object" || value === null) return [];
+  return Object.entries(value).flatMap(([name, inner]) =>
+    name === "type" || name === "role" ? [] : collectStrings(inner),
+  );
+}
 
 /** Returns undefined if a request is rejected. Other errors fail the test. */
 function translateOrReject<Body>(run: () => { body: Body }): Body | undefined {
