@@ -10,6 +10,7 @@ type Row = { line: number; cells: string[] };
 type TestFile = { name: string; text: string };
 
 const page = read("docs/reference/wire-mapping.md");
+const messagesPage = read("docs/reference/messages-mapping.md");
 const readme = read("packages/wire/README.md");
 const testFiles = repositoryFiles(/\.test\.ts$/, "packages/wire/test").map(({ path, text }) => ({
   name: path.replace("packages/wire/test/", "").replace(".test.ts", ""),
@@ -35,7 +36,9 @@ describe("docs/reference/wire-mapping.md", () => {
   test("its page for the Messages API documents every field of its requests", () => {
     const messages = listFields("MessagesRequest", readShapes("messages-request"));
     expect(messages).toContain("stop_sequences");
-    expect(findUndocumentedNames(messages, read("packages/wire/messages-mapping.md"))).toEqual([]);
+    expect(findUndocumentedNames(messages, messagesPage)).toEqual([]);
+    expect(parseRows(messagesPage).length).toBeGreaterThan(60);
+    expect(findMappingErrors(messagesPage, testFiles)).toEqual([]);
   });
 
   test("documents every type of input items and tools", () => {

@@ -3,6 +3,7 @@ import {
   decodeChatRequest,
   decodeMessagesRequest,
   decodeResponsesRequest,
+  providerProfiles,
   repairMessagesRequest,
   translateChatToMessages,
   translateMessagesToChat,
@@ -219,6 +220,48 @@ describe("a Messages request to a Chat upstream", () => {
       context_management: "dropped",
       top_k: "dropped",
     });
+  });
+
+  test("has the texts of found tools, search results and documents in results", () => {
+    const content = [
+      { type: "tool_reference", tool_name: "WebFetch" },
+      {
+        type: "search_result",
+        title: "News",
+        source: "https://example.com",
+        content: [{ type: "text", text: "France won." }],
+      },
+      {
+        type: "document",
+        title: "a.txt",
+        context: "notes",
+        source: { type: "text", media_type: "text/plain", data: "Words." },
+      },
+    ];
+    const { body: translated } = translateMessagesToChat(
+      decode({
+        messages: [
+          { role: "user", content: "Hi" },
+          { role: "assistant", content: [{ type: "tool_use", id: "t_1", name: "f", input: {} }] },
+          { role: "user", content: [{ type: "tool_result", tool_use_id: "t_1", content }] },
+        ],
+      }),
+    );
+    expect(translated.messages[2]).toMatchObject({
+      role: "tool",
+      content:
+        "The tool WebFetch is available now.\n\nNews\nhttps://example.com\nFrance won.\n\na.txt\nnotes\nWords.",
+    });
+  });
+
+  test.each([
+    ["auto", "auto"],
+    ["standard_only", "default"],
+  ])("has the service tier %s as %s, as does one to a Responses upstream", (tier, expected) => {
+    const request = decode({ service_tier: tier });
+    const profile = withProfileFlags(genericProfile, providerProfiles.openai);
+    expect(translateMessagesToChat(request, { profile }).body.service_tier).toBe(expected);
+    expect(translateMessagesToResponses(request).body.service_tier).toBe(expected);
   });
 
   test("reports every field of the request", () => {
@@ -607,6 +650,15 @@ describe("a request of an OpenAI client to a Messages upstream", () => {
     });
     expect(small.body.thinking).toBeUndefined();
     expect(small.repairs.counts.get("parameter_dropped")).toBe(1);
+  });
+
+  test.each([
+    ["auto", "auto"],
+    ["default", "standard_only"],
+    ["flex", undefined],
+  ])("has the service tier %s as %s", (service_tier, expected) => {
+    const { body } = fromResponses({ input: "a", service_tier });
+    expect(body.service_tier).toBe(expected);
   });
 
   test("lowers max_tokens to the model's limit, with a repair", () => {
