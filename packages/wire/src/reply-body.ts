@@ -44,6 +44,11 @@ export interface ReplyBodyHandler<Input> {
   onCompleteReply(reply: JsonObject, out: Input[]): void;
   /** Called for a body that is not a reply, such as a proxy's error page or truncated JSON. */
   onError(error: { message: string }, out: Input[]): void;
+  /**
+   * Reads a frequent event without decoding it, at `position` of a read. Returns where it ends, or `position` if it is unknown.
+   * Clients may receive its bytes. Default: all events are decoded.
+   */
+  readText?(text: string, position: number, out: Input[]): number;
   /** Called at the end of an event stream, for example to report text that could not be parsed. */
   onEnd?(out: Input[]): void;
 }
@@ -90,6 +95,10 @@ export class ReplyBody<Input> implements StreamMachine<string | Uint8Array, Inpu
   readonly #options: ReplyBodyOptions<Input>;
   readonly #handler: ReplyBodyHandler<Input>;
   readonly #events: SseEvent[] = [];
+  /** The output of the current read. */
+  #out: Input[] = [];
+  /** True if clients may receive the bytes of the current read. */
+  #isUnchanged = true;
   #state: ReplyBodyState = { kind: "start" };
   readonly #passthrough: PassthroughBytes | undefined;
 
@@ -114,13 +123,15 @@ export class ReplyBody<Input> implements StreamMachine<string | Uint8Array, Inpu
   }
 
   push(chunk: string | Uint8Array, out: Input[]): void {
+    this.#out = out;
     if (this.#state.kind === "events") {
       const { decoder, start } = this.#state;
       if (start !== undefined) start.ascii = appendAsciiStart(start.ascii, chunk);
       const { otherLineCount, commentCount } = decoder;
+      this.#isUnchanged = true;
       decoder.push(chunk, this.#events);
-      const isUnchanged = this.#readEvents(out);
-      const isUnmodified = isUnchanged && decoder.otherLineCount === otherLineCount;
+      this.#readEvents(out);
+      const isUnmodified = this.#isUnchanged && decoder.otherLineCount === otherLineCount;
       this.#passthrough?.push(chunk, isUnmodified, decoder.commentCount !== commentCount);
       return;
     }
@@ -137,6 +148,7 @@ export class ReplyBody<Input> implements StreamMachine<string | Uint8Array, Inpu
     const decoder = new SseDecoder({
       ...(utf8 === undefined ? {} : { utf8 }),
       maxEventLength: maxLength ?? defaultMaxLength,
+      ...(this.#handler.readText === undefined ? {} : { readEvent: this.#readText }),
     });
     this.#state = {
       kind: "events",
@@ -147,12 +159,13 @@ export class ReplyBody<Input> implements StreamMachine<string | Uint8Array, Inpu
       },
     };
     // `utf8` may hold an incomplete character; the SSE decoder continues with the same `utf8`.
+    this.#isUnchanged = true;
     decoder.push(text, this.#events);
-    const isUnchanged = this.#readEvents(out);
+    this.#readEvents(out);
     // The bytes may contain white space, a byte order mark or part of a character that is missing in the text.
     const isTextUnchanged =
       trimmedText === text && typeof chunk !== "string" && (chunk[0] ?? 0) <= lastAscii;
-    const isUnmodified = isUnchanged && isTextUnchanged && decoder.otherLineCount === 0;
+    const isUnmodified = this.#isUnchanged && isTextUnchanged && decoder.otherLineCount === 0;
     this.#passthrough?.push(chunk, isUnmodified, decoder.commentCount > 0);
   }
 
@@ -198,19 +211,22 @@ export class ReplyBody<Input> implements StreamMachine<string | Uint8Array, Inpu
     return utf8.decode(bytes, { stream: true });
   }
 
-  /** Returns true if clients may receive the bytes of the events instead of the output. */
-  #readEvents(out: Input[]): boolean {
-    if (this.#events.length === 0) return true;
+  readonly #readText = (text: string, position: number): number => {
+    this.#readEvents(this.#out);
+    return this.#handler.readText?.(text, position, this.#out) ?? position;
+  };
+
+  /** Sets `#isUnchanged` to false if clients must not receive the bytes of the events instead of the output. */
+  #readEvents(out: Input[]): void {
+    if (this.#events.length === 0) return;
     if (this.#state.kind === "events") this.#state.start = undefined;
-    let isUnchanged = true;
     for (const event of this.#events) {
       if (event.data.length > maxUncheckedLength)
         this.#assertJsonWithinLimits(event.data, "an event of the upstream's reply");
       if (!event.terminated) this.#options.repairs.add("last_event_unterminated", event.data);
-      if (!this.#handler.onEvent(event, out)) isUnchanged = false;
+      if (!this.#handler.onEvent(event, out)) this.#isUnchanged = false;
     }
     clearArray(this.#events);
-    return isUnchanged;
   }
 
   #bufferJson(text: string): void {

@@ -36,9 +36,10 @@ export class MessagesBody extends ReplyBody<UpstreamMessageEvent> {
         }
         const redacted = redact(value as UpstreamMessageEvent);
         out.push(redacted);
-        if (redacted === value) deltas.learn(data, redacted);
+        if (redacted === value) deltas.learn(data, redacted, event);
         return options.passthrough === true && redacted === value && event === type;
       },
+      readText: (text, position, out) => deltas.readText(text, position, out),
       onCompleteReply: (reply, out) => void out.push(...messageToEvents(reply)),
       onError: (error, out) => void out.push({ type: "error", error }),
     });

@@ -27,6 +27,11 @@ export interface SseDecoderOptions {
   maxEventLength?: number;
   /** If true, a line with a space before "data:" is ignored, as the specification requires. Default false. */
   strictFields?: boolean;
+  /**
+   * Called where an event may begin, in text without `\r`. Reads a complete event itself, after all events that were emitted
+   * before, and returns where it ends; returns `position` if it does not know the event.
+   */
+  readEvent?: (text: string, position: number) => number;
 }
 
 const defaultMaxEventLength = 16 * 1024 * 1024;
@@ -34,7 +39,6 @@ const LF = 10;
 const CR = 13;
 const SPACE = 32;
 const COLON = 58;
-const dataPrefixLength = 6;
 const BYTE_ORDER_MARK = 0xfeff;
 
 /**
@@ -51,6 +55,7 @@ export class SseDecoder implements StreamMachine<string | Uint8Array, SseEvent> 
   readonly #utf8: StreamingTextDecoder | undefined;
   readonly #maxEventLength: number;
   readonly #strictFields: boolean;
+  readonly #readEvent: ((text: string, position: number) => number) | undefined;
   #atStart = true;
   /** True after an event exceeded the limit. Later input is ignored, because it could start inside an event. */
   #isBroken = false;
@@ -62,15 +67,13 @@ export class SseDecoder implements StreamMachine<string | Uint8Array, SseEvent> 
   /** The following data lines, each after a line break. */
   #moreData: TextAccumulator | undefined;
   #event: string | undefined;
-  /** The last event name, and the line with it together with the start of its data line: most names are repeated. */
-  #knownName = "";
-  #knownStart = "";
   #id: string | undefined;
 
   constructor(options: SseDecoderOptions = {}) {
     this.#utf8 = options.utf8;
     this.#maxEventLength = options.maxEventLength ?? defaultMaxEventLength;
     this.#strictFields = options.strictFields ?? false;
+    this.#readEvent = options.readEvent;
   }
 
   push(chunk: string | Uint8Array, out: SseEvent[]): void {
@@ -103,6 +106,7 @@ export class SseDecoder implements StreamMachine<string | Uint8Array, SseEvent> 
 
   /** Fast path for streams without `\r`, where nearly every event is a name, one `data: ` line and a blank line. */
   #readLines(text: string, out: SseEvent[]): void {
+    const readEvent = this.#readEvent;
     let position = 0;
     if (!this.#line.isEmpty) {
       const end = text.indexOf("\n");
@@ -111,9 +115,9 @@ export class SseDecoder implements StreamMachine<string | Uint8Array, SseEvent> 
       this.#completeLine(text.slice(0, end), out);
     }
     while (position < text.length) {
-      if (this.#knownStart !== "" && this.#data === undefined) {
-        const next = this.#readKnownEvent(text, position, out);
-        if (next !== position) {
+      if (readEvent !== undefined && this.#event === undefined && this.#data === undefined) {
+        const next = readEvent(text, position);
+        if (next > position) {
           position = next;
           continue;
         }
@@ -139,31 +143,9 @@ export class SseDecoder implements StreamMachine<string | Uint8Array, SseEvent> 
       if (text.startsWith("event: ", position)) {
         this.#assertWithinLimit(end - position);
         this.#event = text.slice(position + 7, end);
-        if (this.#event !== this.#knownName) {
-          this.#knownName = this.#event;
-          this.#knownStart = `event: ${this.#event}\ndata: `;
-        }
       } else this.#readLine(text.slice(position, end), out);
       position = end + 1;
     }
-  }
-
-  /** Reads an event with the last name and one line of data. Returns `position` if there is none, or not all of it. */
-  #readKnownEvent(text: string, position: number, out: SseEvent[]): number {
-    const start = this.#knownStart;
-    if (!text.startsWith(start, position)) return position;
-    const dataStart = position + start.length;
-    const end = text.indexOf("\n", dataStart);
-    if (end === -1 || text.charCodeAt(end + 1) !== LF) return position;
-    this.#assertWithinLimit(end - dataStart + dataPrefixLength);
-    out.push({
-      event: this.#knownName,
-      data: text.slice(dataStart, end),
-      id: this.#id,
-      terminated: true,
-    });
-    this.#event = undefined;
-    return end + 2;
   }
 
   #readLinesWithCarriageReturns(text: string, out: SseEvent[]): void {
