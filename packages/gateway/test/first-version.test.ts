@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { gunzipSync } from "node:zlib";
 import { createChatClient, findNode, type ChatClient } from "@deltawire/tasks/chats";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { testGateway, waitUntil } from "./gateway-fixture.ts";
 import type { TestGateway } from "./test-gateway.ts";
 
@@ -32,7 +32,9 @@ let gateway: TestGateway;
 let client: ChatClient;
 
 beforeEach(async () => {
-  dataFolder = await mkdtemp(join(tmpdir(), "deltawire-first-version-"));
+  const folder = (dataFolder = await mkdtemp(join(tmpdir(), "deltawire-first-version-")));
+  // After all gateways were closed, which `gateway-fixture` does last.
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
   await writeFile(join(dataFolder, "deltawire.db"), gunzipSync(await readFile(dataFile)));
   gateway = await testGateway(toml, { dataFolder });
   client = createChatClient({ baseUrl: gateway.url, fetch: (url, request) => fetch(url, request) });
@@ -40,7 +42,6 @@ beforeEach(async () => {
 
 afterEach(async () => {
   await gateway.close();
-  await rm(dataFolder, { recursive: true, force: true });
 });
 
 test("former names and values of settings of a stored chat and of an imported file are replaced", async () => {

@@ -2,7 +2,7 @@ import { link, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { JsonObject } from "@deltawire/wire";
-import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { parseConfig } from "../src/config/parse-config.ts";
 import { ConfiguredAgents, ToolsUnavailableError } from "../src/tasks/configured-agents.ts";
 import {
@@ -22,12 +22,13 @@ let dataFolder: string;
 const open: { close(): Promise<void> }[] = [];
 
 beforeEach(async () => {
-  dataFolder = await mkdtemp(join(tmpdir(), "deltawire-restart-"));
+  const folder = (dataFolder = await mkdtemp(join(tmpdir(), "deltawire-restart-")));
+  // After all gateways were closed, which `gateway-fixture` does last.
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
 });
 afterEach(async () => {
   vi.useRealTimers();
   for (const one of open.splice(0)) await one.close();
-  await rm(dataFolder, { recursive: true, force: true });
 });
 
 /** Creates a model with scripted answers, and `start`, which starts a gateway on the same store each time. */
