@@ -103,9 +103,9 @@ export async function sendAndWait(
   fixture: ChatFixture,
   chatId: string,
   text: string,
-  more: Partial<Parameters<Chats["send"]>[1]> = {},
+  overrides: Partial<Parameters<Chats["send"]>[1]> = {},
 ): Promise<EndedAnswer & { node_id: string; message_id: string }> {
-  const sent = await fixture.chats.send(chatId, { text, ...more });
+  const sent = await fixture.chats.send(chatId, { text, ...overrides });
   const version = await waitForAnswerEnd(fixture, sent);
   const message_id = getAnswerNode(sent.after.chat, sent.node_id).parent ?? "";
   return { ...version, node_id: sent.node_id, message_id };

@@ -23,12 +23,16 @@ interface ToolRun {
 /** Creates the tools of the tests. `say` and `private_say` return their input. */
 export function createOfficeTools(answers: Readonly<Record<string, ToolRun>> = {}): OfficeTools {
   const calls: OfficeTools["calls"] = [];
-  const tool = (name: string, run: ToolRun, more: Partial<ToolDefinition<JsonObject>> = {}): Tool =>
+  const tool = (
+    name: string,
+    run: ToolRun,
+    overrides: Partial<ToolDefinition<JsonObject>> = {},
+  ): Tool =>
     defineTool<JsonObject>({
       name,
       description: `It can ${name}.`,
       input: { type: "object" },
-      ...more,
+      ...overrides,
       run: (input, context) => {
         calls.push({ tool: name, input });
         return (answers[name] ?? run)(input, context);
@@ -59,6 +63,4 @@ export function createOfficeTools(answers: Readonly<Record<string, ToolRun>> = {
 }
 
 /** A tool result that is too long for a model. */
-export const longToolOutput = Array.from({ length: 5000 }, (_one, line) => `line ${line}`).join(
-  "\n",
-);
+export const longToolOutput = Array.from({ length: 5000 }, (_, line) => `line ${line}`).join("\n");

@@ -57,7 +57,7 @@ function testChats({ redis }: { redis: boolean }): void {
       return chat.title_by === "model" && findAnswer(chat)?.status === "completed";
     });
     expect(title).toBe(true);
-    const chats = await Promise.all(cluster.processes.map((each) => readChat(each, chatId)));
+    const chats = await Promise.all(cluster.processes.map((process) => readChat(process, chatId)));
     expect(chats[1]).toEqual(chats[0]);
     expect(chats[2]).toEqual(chats[0]);
   });
@@ -74,7 +74,7 @@ function testChats({ redis }: { redis: boolean }): void {
     expect(new Set(changes.map(({ chat_id }) => chat_id))).toEqual(new Set([chatId]));
     expect(changes.some(({ running }) => running === 1)).toBe(true);
     const stamps = changes.map((change) => change.stamp);
-    expect(stamps).toEqual(stamps.toSorted((one, other) => one - other));
+    expect(stamps).toEqual(stamps.toSorted((a, b) => a - b));
   });
 
   test("an answer that runs on one is stopped through another, and its text so far stays", async () => {

@@ -70,7 +70,7 @@ describe.skipIf(!canRunPostgres)("two gateways continue", () => {
     const approval = await first.waitForApproval(waiting);
     await waitUntil("the answer has begun", () => followers.writing.eventCount > 50);
     await cluster.restartPostgres();
-    await Promise.all(cluster.processes.map((each) => each.waitUntilReady()));
+    await Promise.all(cluster.processes.map((process) => process.waitUntilReady()));
     expect((await first.decide(approval)).status).toBe(200);
     await expectCompleted(writing, followers.writing);
     await expectCompleted(waiting, followers.waiting);
@@ -102,7 +102,7 @@ describe.skipIf(!canRunPostgres)("two gateways continue", () => {
     );
     expect((await first.request("/healthz")).status).toBe(200);
     await setConnectionLimit(-1);
-    await Promise.all(cluster.processes.map((each) => each.waitUntilReady()));
+    await Promise.all(cluster.processes.map((process) => process.waitUntilReady()));
     const id = await first.startTask('Please ledger__record "connected"');
     await expectCompleted(id, follow(id, getProcesses().second));
   });

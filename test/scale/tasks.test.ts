@@ -45,7 +45,9 @@ function testTasks({ redis }: { redis: boolean }): void {
 
   async function expectSameState(taskId: string, follower: ClusterFollower): Promise<void> {
     await waitUntil("the follower receives the end", () => follower.hasEnded(taskId));
-    const hashes = await Promise.all(cluster.processes.map((each) => each.readStateHash(taskId)));
+    const hashes = await Promise.all(
+      cluster.processes.map((process) => process.readStateHash(taskId)),
+    );
     expect(new Set([...hashes, follower.stateHash(taskId)]).size).toBe(1);
     expect(follower.gaps).toEqual([]);
   }
@@ -117,7 +119,7 @@ function testTasks({ redis }: { redis: boolean }): void {
     const body = { agent: "worker", input: 'Please ledger__record "stamps"' };
     const headers = { "idempotency-key": "stamps" };
     const replies = await Promise.all(
-      cluster.processes.map((each) => each.requestJson("/api/tasks", body, headers)),
+      cluster.processes.map((process) => process.requestJson("/api/tasks", body, headers)),
     );
     const ids = new Set(replies.map((reply) => (reply.body as { task_id: string }).task_id));
     expect([...ids]).toHaveLength(1);
@@ -133,7 +135,7 @@ function testTasks({ redis }: { redis: boolean }): void {
       const events = await readEvents(
         cluster.process(turn % 4),
         `/api/tasks/${id}/events?after=${received.at(-1) ?? -1}&replay=all`,
-        (some) => listSequenceNumbers(some).length >= 20,
+        (eventsSoFar) => listSequenceNumbers(eventsSoFar).length >= 20,
       );
       received.push(...listSequenceNumbers(events));
       hasEnded = events.at(-1)?.type === "task.completed";

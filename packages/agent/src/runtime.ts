@@ -70,7 +70,7 @@ export interface RuntimeOptions {
    * undefined, long values are not stored. Not called for tasks without a chat.
    */
   variablesFor?: (chatId: string) => Variables | undefined;
-  /** Returns the guard that keeps truncation from splitting private values of a chat. Undefined if text may be split anywhere. */
+  /** Returns the guard that prevents truncation from splitting private values of a chat. Undefined if text may be split anywhere. */
   truncationGuardFor?: (chatId: string) => TruncationGuard | undefined;
   modelRetryPolicy?: Partial<ModelRetryPolicy>;
   /** Shares the tasks with the runtimes of other processes. Default: no other process uses the log. */

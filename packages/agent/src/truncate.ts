@@ -1,6 +1,6 @@
 import { trimSplitSurrogates } from "@deltawire/tasks";
 
-/** Keeps truncation from splitting a private value that is masked later: half of a value would not be recognized. */
+/** Prevents truncation from splitting a private value that is masked later: half of a value would not be recognized. */
 export interface TruncationGuard {
   /** Returns `position`, or the start of the private value that a cut there would split. */
   cutBefore(text: string, position: number): number;

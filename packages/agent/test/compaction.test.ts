@@ -40,8 +40,13 @@ function createReadingScript(pages: number): { script: Script; summaries: Respon
   return { script, summaries };
 }
 
-const createReader = (script: Script, more: Partial<AgentDefinition> = {}) =>
-  scriptedAgent(script, { tools: [read], contextWindow: 12_000, limits: { rounds: 30 }, ...more });
+const createReader = (script: Script, overrides: Partial<AgentDefinition> = {}) =>
+  scriptedAgent(script, {
+    tools: [read],
+    contextWindow: 12_000,
+    limits: { rounds: 30 },
+    ...overrides,
+  });
 
 describe("when the context window fills up", () => {
   test("old rounds are summarized for the model, the latest rounds remain, and users still see all", async () => {

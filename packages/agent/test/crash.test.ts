@@ -50,7 +50,7 @@ class MortalLog extends MemoryLog {
 }
 
 interface ToolRuns {
-  /** How often each tool was run, by any process. */
+  /** The number of runs of each tool, by any process. */
   counts: Record<string, number>;
   keys: Set<string>;
 }
@@ -59,14 +59,14 @@ function createAgent(toolRuns: ToolRuns, pause: () => Promise<unknown>): Agent {
   const createCountingTool = (
     name: string,
     effect: "pure" | "idempotent" | "once",
-    more: object = {},
+    overrides: object = {},
   ) =>
     defineTool({
       name,
       description: name,
       effect,
       parallel: true,
-      ...more,
+      ...overrides,
       run: async (_input, { idempotencyKey, stream }) => {
         toolRuns.counts[name] = (toolRuns.counts[name] ?? 0) + 1;
         toolRuns.keys.add(`${name} ${idempotencyKey}`);

@@ -41,15 +41,15 @@ const hello = {
 };
 
 type Speaks = FetchModelOptions["speaks"];
-const createModel = (url: string, more: Partial<FetchModelOptions> = {}) =>
-  createFetchModel({ baseUrl: url, apiKey: key, speaks: "chat", ...more });
+const createModel = (url: string, overrides: Partial<FetchModelOptions> = {}) =>
+  createFetchModel({ baseUrl: url, apiKey: key, speaks: "chat", ...overrides });
 
 async function collectEvents(
   url: string,
-  more: Partial<FetchModelOptions> = {},
+  overrides: Partial<FetchModelOptions> = {},
 ): Promise<JsonObject[]> {
   const events: JsonObject[] = [];
-  for await (const batch of createModel(url, more).stream(hello, neverAborted))
+  for await (const batch of createModel(url, overrides).stream(hello, neverAborted))
     for (const one of batch) events.push(one as JsonObject);
   return events;
 }
@@ -70,8 +70,11 @@ function findAnswer(events: readonly JsonObject[]): JsonObject {
   };
 }
 
-const catchModelError = (url: string, more: Partial<FetchModelOptions> = {}): Promise<ModelError> =>
-  collectEvents(url, more).then(
+const catchModelError = (
+  url: string,
+  overrides: Partial<FetchModelOptions> = {},
+): Promise<ModelError> =>
+  collectEvents(url, overrides).then(
     () => expect.fail("it was answered"),
     (error: unknown) => {
       expect(error).toBeInstanceOf(ModelError);

@@ -39,8 +39,8 @@ beforeEach(async () => {
 
 afterEach(() => rm(home, { recursive: true, force: true }));
 
-const read = (path: string, more: object = {}): Promise<unknown> =>
-  runTool(files, "read_file", { path, ...more });
+const read = (path: string, overrides: object = {}): Promise<unknown> =>
+  runTool(files, "read_file", { path, ...overrides });
 const write = (path: string, content = "new"): Promise<unknown> =>
   runTool(files, "write_file", { path, content });
 const edit = (path: string, old_text: string, new_text: string, attempt = 1): Promise<unknown> =>

@@ -49,7 +49,7 @@ const imageItem = (id = "ig_1", result: string | null = base64(`${id} whole`)): 
   output_index: 0,
   item: { type: "image_generation_call", id, status: "completed", output_format: "png", result },
 });
-const audioItem = (more: JsonObject = {}): JsonObject => ({
+const audioItem = (overrides: JsonObject = {}): JsonObject => ({
   type: "response.output_item.done",
   output_index: 0,
   item: {
@@ -58,7 +58,7 @@ const audioItem = (more: JsonObject = {}): JsonObject => ({
     status: "completed",
     result: base64("sound"),
     media_type: "audio/wav",
-    ...more,
+    ...overrides,
   },
 });
 const text = (words: string): JsonObject => ({

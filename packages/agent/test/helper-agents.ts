@@ -12,13 +12,13 @@ export const askForHelpCalls = (...names: string[]): ScriptStep[] =>
 export function createHelperAgent(
   name: string,
   script: Script,
-  more: Partial<AgentDefinition> = {},
+  overrides: Partial<AgentDefinition> = {},
 ): Agent {
   return defineAgent({
     name,
     description: `${name} helps`,
     instructions: `You are ${name}.`,
     model: scriptedModel(script),
-    ...more,
+    ...overrides,
   });
 }

@@ -26,8 +26,8 @@ const step = defineTool({
 const stepScript: Script = ({ tool_choice }) =>
   tool_choice === "none" ? [{ text: "That is all." }] : [{ call: "step", args: {} }];
 
-const createStepper = (more: Partial<AgentDefinition>, script: Script = stepScript) =>
-  scriptedAgent(script, { tools: [step], ...more });
+const createStepper = (overrides: Partial<AgentDefinition>, script: Script = stepScript) =>
+  scriptedAgent(script, { tools: [step], ...overrides });
 
 test("below the limit there is no warning", async () => {
   const { agent } = createStepper({ limits: { rounds: 2 } }, [

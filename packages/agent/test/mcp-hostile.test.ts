@@ -118,10 +118,10 @@ const megabyte = Buffer.alloc(1024 * 1024, 0x20);
 
 /** Sends bytes repeatedly until the connection is closed. */
 function flood(response: ServerResponse, bytes = megabyte): void {
-  const more = (): void => {
-    if (!response.destroyed) response.write(bytes, more);
+  const writeMore = (): void => {
+    if (!response.destroyed) response.write(bytes, writeMore);
   };
-  more();
+  writeMore();
 }
 
 describe("replies over HTTP", () => {
@@ -352,7 +352,7 @@ describe("MCP programs", () => {
   test.each([
     [
       "an endless line",
-      "const more = () => process.stdout.write(Buffer.alloc(1 << 20, 32), more); more();",
+      "const more = () => process.stdout.write(Buffer.alloc(1 << 20, 32), writeMore); writeMore();",
       "more than 16777216 bytes",
     ],
     [

@@ -66,7 +66,7 @@ interface Output {
 async function runToolCall(
   tool: Tool,
   input: unknown = {},
-  more: Partial<ToolContext> = {},
+  overrides: Partial<ToolContext> = {},
 ): Promise<Output> {
   const context = {
     signal: new AbortController().signal,
@@ -75,7 +75,7 @@ async function runToolCall(
     idempotencyKey: "key",
     attempt: 1,
     progress: () => undefined,
-    ...more,
+    ...overrides,
   } as ToolContext;
   return (await tool.run(input, context)) as Output;
 }

@@ -78,7 +78,7 @@ const roundsArbitrary = fc.array(fc.array(stepArbitrary, { minLength: 1, maxLeng
 });
 
 function tools(ran: Set<string>, twice: string[]): Tool[] {
-  const tool = (name: string, more: object): Tool =>
+  const tool = (name: string, overrides: object): Tool =>
     defineTool({
       name,
       description: name,
@@ -87,7 +87,7 @@ function tools(ran: Set<string>, twice: string[]): Tool[] {
         message_content: [{ type: "text", text: name, id: 1 }],
         block_list: [{ type: "text", text: name, id: 1 }],
       }),
-      ...more,
+      ...overrides,
     });
   const once = (_input: unknown, { callId }: { callId: string }): string => {
     if (ran.has(callId)) twice.push(callId);

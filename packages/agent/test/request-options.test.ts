@@ -54,8 +54,12 @@ describe("the preamble and the instructions of a request", () => {
 });
 
 describe("the options of a request", () => {
-  const collectRequests = async (options: object, more: object = {}, script: Script = once) => {
-    const { agent, model } = scriptedAgent(script, { tools: [look], ...more });
+  const collectRequests = async (
+    options: object,
+    overrides: object = {},
+    script: Script = once,
+  ) => {
+    const { agent, model } = scriptedAgent(script, { tools: [look], ...overrides });
     await waitForEnd(await start(agent, { options: options as never }));
     return model.requests;
   };
@@ -152,10 +156,10 @@ describe("the options of an agent", () => {
 describe("tool_choice", () => {
   const collectToolChoices = async (
     tool_choice: unknown,
-    more: object = {},
+    overrides: object = {},
     script: Script = once,
   ) => {
-    const { agent, model } = scriptedAgent(script, { tools: [look], ...more });
+    const { agent, model } = scriptedAgent(script, { tools: [look], ...overrides });
     await waitForEnd(await start(agent, { options: { tool_choice } as never }));
     return model.requests.map((request) => request.tool_choice);
   };

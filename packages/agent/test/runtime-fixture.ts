@@ -27,10 +27,13 @@ export type Script = Parameters<typeof scriptedModel>[0];
 /** Creates an agent whose model follows the script. */
 export function scriptedAgent(
   script: Script,
-  more: Partial<AgentDefinition> = {},
+  overrides: Partial<AgentDefinition> = {},
 ): { agent: Agent; model: ScriptedModel } {
   const model = scriptedModel(script);
-  return { model, agent: defineAgent({ name: "main", instructions: "Help.", model, ...more }) };
+  return {
+    model,
+    agent: defineAgent({ name: "main", instructions: "Help.", model, ...overrides }),
+  };
 }
 
 /** Short delays, to keep tests fast. */

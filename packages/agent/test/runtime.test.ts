@@ -17,7 +17,7 @@ const weather = defineTool({
 
 async function runToEnd(
   script: Parameters<typeof scriptedModel>[0],
-  more: Partial<Parameters<typeof defineAgent>[0]> = {},
+  overrides: Partial<Parameters<typeof defineAgent>[0]> = {},
 ): Promise<{ view: TaskView; events: TaskEvent[]; model: ReturnType<typeof scriptedModel> }> {
   const model = scriptedModel(script);
   const agent = defineAgent({
@@ -25,7 +25,7 @@ async function runToEnd(
     instructions: "Help.",
     model,
     tools: [weather],
-    ...more,
+    ...overrides,
   });
   const task = await runTask(agent, "What is the weather in Paris?");
   const events: TaskEvent[] = [];

@@ -6,7 +6,7 @@ import type { ScriptStep } from "./scripted-model.ts";
 /** A tool that records its inputs. */
 export function createSendTool(
   call: CallPolicy,
-  more: Partial<Parameters<typeof defineTool>[0]> = {},
+  overrides: Partial<Parameters<typeof defineTool>[0]> = {},
 ): { tool: Tool; ran: unknown[] } {
   const ran: unknown[] = [];
   const tool = defineTool({
@@ -18,7 +18,7 @@ export function createSendTool(
       ran.push(input);
       return "sent";
     },
-    ...(more as object),
+    ...(overrides as object),
   });
   return { tool, ran };
 }
@@ -29,7 +29,7 @@ export const sendCalls = (...to: string[]): ScriptStep[] =>
 export function createAgentWithTool(
   tool: Tool,
   script: Script,
-  more: Partial<AgentDefinition> = {},
+  overrides: Partial<AgentDefinition> = {},
 ): ReturnType<typeof scriptedAgent> {
-  return scriptedAgent(script, { tools: [tool], ...more });
+  return scriptedAgent(script, { tools: [tool], ...overrides });
 }

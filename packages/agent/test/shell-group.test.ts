@@ -31,11 +31,11 @@ afterEach(() => rm(folder, { recursive: true, force: true }));
 
 const run = (
   command: string,
-  more: { seconds?: number; context?: ReturnType<typeof toolContext> } = {},
+  overrides: { seconds?: number; context?: ReturnType<typeof toolContext> } = {},
 ): Promise<unknown> => {
   const input =
-    more.seconds === undefined ? { command } : { command, timeout_seconds: more.seconds };
-  return runTool(shellGroup({ folder }), "run_command", input, more.context);
+    overrides.seconds === undefined ? { command } : { command, timeout_seconds: overrides.seconds };
+  return runTool(shellGroup({ folder }), "run_command", input, overrides.context);
 };
 
 /** Returns the ids of the processes with this word in their command line, without zombies. */

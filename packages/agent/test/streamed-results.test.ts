@@ -24,8 +24,18 @@ type Run = (input: unknown, context: ToolContext) => unknown;
 
 const call = { call: "work", args: {} };
 
-function createAgent(run: Run, more: Partial<ToolDefinition<unknown>> = {}, script = [[call]]) {
-  const tool = defineTool({ name: "work", description: "Works.", effect: "pure", run, ...more });
+function createAgent(
+  run: Run,
+  overrides: Partial<ToolDefinition<unknown>> = {},
+  script = [[call]],
+) {
+  const tool = defineTool({
+    name: "work",
+    description: "Works.",
+    effect: "pure",
+    run,
+    ...overrides,
+  });
   return scriptedAgent(script, { tools: [tool] });
 }
 

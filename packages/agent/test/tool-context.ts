@@ -3,7 +3,7 @@ import { StreamedOutput } from "../src/calls/streamed-output.ts";
 
 /** Creates the context of a tool call. Progress messages are collected in `progressMessages`. */
 export function toolContext(
-  more: Partial<ToolContext> = {},
+  overrides: Partial<ToolContext> = {},
 ): ToolContext & { readonly progressMessages: string[] } {
   const progressMessages: string[] = [];
   const blobs = { put: async () => "", get: async () => undefined };
@@ -17,7 +17,7 @@ export function toolContext(
     stream: new StreamedOutput({ blobs }),
     progress: (message) => void progressMessages.push(message),
     progressMessages,
-    ...more,
+    ...overrides,
   };
 }
 

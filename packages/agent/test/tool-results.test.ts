@@ -19,10 +19,10 @@ const once = [[{ call: "get", args: {} }], [{ text: "Done." }]];
 /** Runs a task with one call of a tool with this run function. */
 async function runOnce(
   run: (input: unknown, context: ToolContext) => unknown,
-  more: object = {},
+  overrides: object = {},
   options: object = {},
 ) {
-  const tool = defineTool({ name: "get", description: "Gets.", run, ...more });
+  const tool = defineTool({ name: "get", description: "Gets.", run, ...overrides });
   const { agent, model } = scriptedAgent(once, { tools: [tool] });
   const started = await start(agent, {}, options);
   const { view, events } = await waitForEnd(started);

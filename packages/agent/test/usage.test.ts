@@ -27,12 +27,12 @@ test("the cost of a tree never decreases, in whatever order its tasks add to it"
       let before = 0;
       for (const [which, usage] of rounds) {
         const tasks = Object.fromEntries(
-          used.map((each, at) => [
-            `${at}`,
+          used.map((usage, index) => [
+            `${index}`,
             {
-              task_id: `${at}`,
-              info: at === 0 ? {} : { parent_task_id: "0" },
-              usage: each,
+              task_id: `${index}`,
+              info: index === 0 ? {} : { parent_task_id: "0" },
+              usage,
             } as unknown as TaskState,
           ]),
         );

@@ -26,13 +26,13 @@ const long = "a long page. ".repeat(400);
 const fetchPage = defineTool({ name: "fetch", description: "", effect: "pure", run: () => long });
 
 /** Creates a tool that records its inputs. */
-function createWriteTool(more: object = {}) {
+function createWriteTool(overrides: object = {}) {
   const inputs: Record<string, unknown>[] = [];
   const tool = defineTool<Record<string, unknown>>({
     name: "write",
     description: "",
     effect: "pure",
-    ...more,
+    ...overrides,
     run: (input) => `${inputs.push(input)} written`,
   });
   return { inputs, tool };

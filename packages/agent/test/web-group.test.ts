@@ -157,13 +157,13 @@ describe("limits", () => {
     let sent = 0;
     const host = await startServer((_, response) => {
       response.setHeader("content-type", "text/plain");
-      const more = (): void => {
+      const writeMore = (): void => {
         while (!response.destroyed && sent < 500e6) {
           sent += 65_536;
-          if (!response.write("x".repeat(65_536))) return void response.once("drain", more);
+          if (!response.write("x".repeat(65_536))) return void response.once("drain", writeMore);
         }
       };
-      more();
+      writeMore();
     });
     const output = await fetchPage(`http://${host}/`, { allowPrivate: true, maxBytes: 100_000 });
     const text = (output as { block_list: { text: string }[] }).block_list[0]?.text ?? "";

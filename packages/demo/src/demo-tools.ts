@@ -128,7 +128,7 @@ export const failOnPurpose = defineTool<{ reason: string }>({
 
 /** Builds a schema with all properties required. */
 function createObjectSchema(
-  properties: Record<string, { type: string; [more: string]: string | number }>,
+  properties: Record<string, { type: string; [keyword: string]: string | number }>,
 ) {
   return {
     type: "object",

@@ -116,25 +116,27 @@ const answeringModels = [...demoModels].flatMap(([name, { modality }]) =>
   failingModels.has(name) || modality !== undefined ? [] : [name],
 );
 
-describe.each(cases)("for the prompt %j", (prompt, more) => {
+describe.each(cases)("for the prompt %j", (prompt, overrides) => {
   let clean: ResponseObject;
 
   beforeAll(async () => {
-    clean = await translateReply(buildRequest(prompt, { ...streamed, ...more }));
+    clean = await translateReply(buildRequest(prompt, { ...streamed, ...overrides }));
   });
 
   test("clean sends reasoning, text and calls", () => {
     expect(clean.status).toBe("completed");
     const types = clean.output.map(({ type }) => type);
     expect(types.slice(0, 2)).toEqual(["reasoning", "message"]);
-    expect(types.includes("function_call")).toBe(more.tools !== undefined);
+    expect(types.includes("function_call")).toBe(overrides.tools !== undefined);
     expect(clean.usage?.total_tokens).toBeGreaterThan(10);
   });
 
   test.concurrent.each(answeringModels)(
     "%s results in the same response after repair",
     async (model) => {
-      const response = await translateReply(buildRequest(prompt, { ...streamed, ...more, model }));
+      const response = await translateReply(
+        buildRequest(prompt, { ...streamed, ...overrides, model }),
+      );
       expect(response.output.map(withoutIds)).toEqual(clean.output.map(withoutIds));
       expect(response.status).toBe("completed");
       expect(response.usage).toEqual(model === "no-usage" ? null : clean.usage);
@@ -144,21 +146,25 @@ describe.each(cases)("for the prompt %j", (prompt, more) => {
   test.concurrent.each(answeringModels.filter((name) => name !== "stream-only"))(
     "%s results in the same output without streaming",
     async (model) => {
-      const response = await translateReply(buildRequest(prompt, { ...more, model }));
+      const response = await translateReply(buildRequest(prompt, { ...overrides, model }));
       expect(response.output.map(withoutIds)).toEqual(clean.output.map(withoutIds));
     },
   );
 
   test.each(["cut", "error-in-stream"])("%s results in a failed response", async (model) => {
-    const response = await translateReply(buildRequest(prompt, { ...streamed, ...more, model }));
+    const response = await translateReply(
+      buildRequest(prompt, { ...streamed, ...overrides, model }),
+    );
     expect(response.status).toBe("failed");
     expect(response.output.length).toBeGreaterThan(0);
   });
 });
 
 /** Returns the raw text and the chunks of a streamed reply. */
-async function fetchChunks(model: string, prompt: string, more: Partial<ChatRequest> = {}) {
-  const response = await postChatWithRetries(buildRequest(prompt, { ...streamed, ...more, model }));
+async function fetchChunks(model: string, prompt: string, overrides: Partial<ChatRequest> = {}) {
+  const response = await postChatWithRetries(
+    buildRequest(prompt, { ...streamed, ...overrides, model }),
+  );
   const text = await response.text();
   const lines = text.split("\n").filter((line) => line.startsWith("data: {"));
   return { text, chunks: lines.map((line) => JSON.parse(line.slice(6)) as Chunk) };
@@ -304,11 +310,13 @@ describe("a reply of the demo model", () => {
   });
 
   test("cut breaks off within text or within arguments", async () => {
-    for (const [prompt, more] of [
+    for (const [prompt, overrides] of [
       ["Hello", {}],
       [twoCallPrompt, { ...twoCalls, reasoning_effort: "none" }],
     ] as const) {
-      const response = await postChat(buildRequest(prompt, { ...streamed, ...more, model: "cut" }));
+      const response = await postChat(
+        buildRequest(prompt, { ...streamed, ...overrides, model: "cut" }),
+      );
       let text = "";
       const utf8 = new TextDecoder();
       const readBody = async () => {
@@ -316,7 +324,7 @@ describe("a reply of the demo model", () => {
       };
       await expect(readBody()).rejects.toThrow("terminated");
       expect(text).not.toContain('"finish_reason":"');
-      expect(text.includes("arguments")).toBe("tools" in more);
+      expect(text.includes("arguments")).toBe("tools" in overrides);
     }
   });
 

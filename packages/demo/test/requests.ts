@@ -2,8 +2,8 @@ import type { ChatMessage, ChatRequest, ChatTool, JsonObject } from "@deltawire/
 import { generateAnswer, type DemoAnswer } from "../src/answer.ts";
 
 /** Builds a request to the model `clean` with this prompt. */
-export function buildRequest(prompt: string, more: Partial<ChatRequest> = {}): ChatRequest {
-  return { model: "clean", messages: [{ role: "user", content: prompt }], ...more };
+export function buildRequest(prompt: string, overrides: Partial<ChatRequest> = {}): ChatRequest {
+  return { model: "clean", messages: [{ role: "user", content: prompt }], ...overrides };
 }
 
 /** Builds a function tool whose parameters are all required. */
@@ -21,16 +21,16 @@ export function joinAnswerText({ parts }: DemoAnswer): string {
 }
 
 /** Returns the text of the answer to a prompt. */
-export function generateText(prompt: string, more: Partial<ChatRequest> = {}): string {
-  return joinAnswerText(generateAnswer(buildRequest(prompt, more)));
+export function generateText(prompt: string, overrides: Partial<ChatRequest> = {}): string {
+  return joinAnswerText(generateAnswer(buildRequest(prompt, overrides)));
 }
 
 /** Returns the calls of the answer to a prompt, as [name, arguments or custom input]. */
 export function generateCalls(
   prompt: string,
-  more: Partial<ChatRequest> = {},
+  overrides: Partial<ChatRequest> = {},
 ): [string, unknown][] {
-  return generateCallsFor(buildRequest(prompt, more));
+  return generateCallsFor(buildRequest(prompt, overrides));
 }
 
 export function generateCallsFor(request: ChatRequest): [string, unknown][] {

@@ -294,10 +294,10 @@ describe("the other routes of the demo server", () => {
     expect(pixels).toHaveLength(64 * (1 + 64 * 3));
   });
 
-  function upload(size: number, more: Record<string, string> = {}): FormData {
+  function upload(size: number, overrides: Record<string, string> = {}): FormData {
     const form = new FormData();
     form.set("model", "clean");
-    for (const [name, anyValue] of Object.entries(more)) form.set(name, anyValue);
+    for (const [name, anyValue] of Object.entries(overrides)) form.set(name, anyValue);
     form.set("file", new Blob([Buffer.alloc(size, "\r\n--")]), "a.wav");
     return form;
   }
@@ -332,7 +332,7 @@ describe("the other routes of the demo server", () => {
     fc.assert(
       fc.property(fc.array(fc.nat(body.length), { maxLength: 20 }), (cuts) => {
         const upload = new MultipartParser("b");
-        const positions = [0, ...cuts.toSorted((one, other) => one - other), body.length];
+        const positions = [0, ...cuts.toSorted((a, b) => a - b), body.length];
         positions.slice(1).forEach((end, at) => upload.push(body.subarray(positions[at], end)));
         expect([...upload.fields]).toEqual([["model", "clean"]]);
         expect(upload.files).toEqual([

@@ -50,9 +50,9 @@ type Section = (typeof sections)[number];
 const pace = 40;
 const title = { text: "Text", tools: "Tool calls" };
 const sections = ["flat", "paced", "memory", "start"] as const;
-const { wanted, chosen } = choose(options.only?.split(",") ?? []);
+const { selectedSections, selectedTargets } = selectSections(options.only?.split(",") ?? []);
 /** Targets that have failed are removed. */
-let activeTargets = chosen;
+let activeTargets = selectedTargets;
 const notes: string[] = [];
 const failures: string[] = [];
 
@@ -75,7 +75,7 @@ try {
   const processes = await startBenchProcesses(environment);
   const loads = await measureLoads(processes);
   const stops = listStreamCounts();
-  const memory = wanted.has("memory")
+  const memory = selectedSections.has("memory")
     ? await measureMemory(
         environment,
         processes,
@@ -85,7 +85,7 @@ try {
       )
     : [];
   if (memory.length > 0) printMemory(memory, stops);
-  const start = wanted.has("start")
+  const start = selectedSections.has("start")
     ? await measureStart(
         environment,
         activeTargets,
@@ -119,7 +119,7 @@ try {
   environment.close();
 }
 
-function choose(only: readonly string[]) {
+function selectSections(only: readonly string[]) {
   const isSection = (name: string): name is Section =>
     (sections as readonly string[]).includes(name);
   const isTarget = (name: string) => targets.some((target) => target.name === name);
@@ -131,8 +131,8 @@ function choose(only: readonly string[]) {
   const named = targets.filter(({ name }) => only.includes(name));
   const floors = new Set(named.map(({ floor }) => floor));
   return {
-    wanted: new Set<Section>(only.some(isSection) ? only.filter(isSection) : sections),
-    chosen: targets.filter(
+    selectedSections: new Set<Section>(only.some(isSection) ? only.filter(isSection) : sections),
+    selectedTargets: targets.filter(
       (target) => named.length === 0 || named.includes(target) || floors.has(target.name),
     ),
   };
@@ -141,7 +141,7 @@ function choose(only: readonly string[]) {
 async function measureLoads(processes: BenchProcesses): Promise<MeasuredLoad[]> {
   const { flat, paced } = effort;
   const loads: MeasuredLoad[] = [];
-  if (!wanted.has("flat") && !wanted.has("paced")) return loads;
+  if (!selectedSections.has("flat") && !selectedSections.has("paced")) return loads;
   const running = await startAll(processes);
   const flatOut = (kind: "text" | "tools", duration: number): Load => ({
     shape: { kind, chunks: 1000, pace: 0 },
@@ -150,13 +150,13 @@ async function measureLoads(processes: BenchProcesses): Promise<MeasuredLoad[]> 
   });
   // Warm-up, so that everything in Node is compiled.
   for (const kind of flat.kinds) await runRounds(processes, running, flatOut(kind, flat.warmUp), 1);
-  for (const kind of wanted.has("flat") ? flat.kinds : []) {
+  for (const kind of selectedSections.has("flat") ? flat.kinds : []) {
     const load = flatOut(kind, flat.duration);
     const summaries = await runRounds(processes, running, load, flat.rounds);
     printLoad(`${title[kind]}: 20 streams flat out, ${flat.rounds} rounds`, summaries);
     loads.push({ name: `flat ${kind}`, summaries });
   }
-  for (const kind of wanted.has("paced") ? paced.kinds : []) {
+  for (const kind of selectedSections.has("paced") ? paced.kinds : []) {
     const { ramp, window, rounds } = paced;
     // Long enough for a slow start; the rest after the window is sent immediately.
     const chunks = Math.ceil((ramp + window + 4000) / pace);
@@ -197,7 +197,7 @@ async function runRounds(
   rounds: number,
 ): Promise<Summary[]> {
   const rows = new Map<RunningTarget, Row>(
-    running.map((each) => [each, { target: each.target, rounds: [] }]),
+    running.map((process) => [process, { target: process.target, rounds: [] }]),
   );
   for (let round = 0; round < rounds; round += 1) {
     for (const one of round % 2 === 0 ? running : running.toReversed()) {

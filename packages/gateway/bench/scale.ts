@@ -144,8 +144,8 @@ async function measureStored(): Promise<void> {
       // The first round includes the warm-up.
       if (round > 0) results.push(result);
     }
-    await Promise.all(writers.map((each) => environment.stop(each)));
-    const rate = median(results.map((each) => each.rate));
+    await Promise.all(writers.map((writer) => environment.stop(writer)));
+    const rate = median(results.map(({ rate }) => rate));
     rates.set(name, rate);
     const sqlite = rates.get("SQLite, 1 process") ?? NaN;
     rows.push([

@@ -52,11 +52,11 @@ const parts: Record<string, () => Promise<AttackPart>> = {
     createUpstreamPart(token, seed, {
       generated: Math.ceil(minutes * 10),
       quick,
-      isWanted: isWanted("hostile upstreams"),
+      isSelected: isSelected("hostile upstreams"),
     }),
-  "hostile MCP servers": () => createMcpPart(token, isWanted("hostile MCP servers")),
-  "hostile connections": () => createConnectionsPart(token, isWanted("hostile connections")),
-  "known attacks": () => createKnownPart(token, isWanted("known attacks")),
+  "hostile MCP servers": () => createMcpPart(token, isSelected("hostile MCP servers")),
+  "hostile connections": () => createConnectionsPart(token, isSelected("hostile connections")),
+  "known attacks": () => createKnownPart(token, isSelected("known attacks")),
   "generated requests": () =>
     createRequestsPart({
       token,
@@ -101,7 +101,7 @@ if (!values.list) {
 }
 
 /** True if an attack was selected on the command line. */
-function isWanted(part: string): (name: string) => boolean {
+function isSelected(part: string): (name: string) => boolean {
   return (name) => only === undefined || part.includes(only) || name.includes(only);
 }
 

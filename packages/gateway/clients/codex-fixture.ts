@@ -11,9 +11,9 @@ afterEach(async () => {
 export async function startCodex(
   { url }: { url: string },
   model: string,
-  more: Partial<CodexOptions> = {},
+  overrides: Partial<CodexOptions> = {},
 ): Promise<Codex> {
-  const codex = await createCodex({ url, model, ...more });
+  const codex = await createCodex({ url, model, ...overrides });
   openCodexes.push(codex);
   return codex;
 }

@@ -108,11 +108,11 @@ agents = ["clerk"]
   return { ...fixture, waitForTokens };
 }
 
-const ask = (client: KeyClient, model: string, more: object = {}) =>
+const ask = (client: KeyClient, model: string, overrides: object = {}) =>
   client.request("POST", "/v1/chat/completions", {
     model,
     messages: [{ role: "user", content: "Hello" }],
-    ...more,
+    ...overrides,
   });
 
 function expectLimitReached(
@@ -187,10 +187,10 @@ describe("the tokens of a key are counted", () => {
     ["a complete reply", "complete", { stream: false }, 15],
     ["a streamed reply", "m", { stream: true, stream_options: { include_usage: true } }, 12],
     ["a streamed reply to a client that does not ask for usage", "m", { stream: true }, 12],
-  ])("as the upstream reports them, for %s", async (_what, model, more, tokens) => {
+  ])("as the upstream reports them, for %s", async (_what, model, overrides, tokens) => {
     const { createClient, waitForTokens } = await limitFixture();
     const client = await createClient({ name: "ann", limits: { tokens_per_day: 1_000_000 } });
-    expect((await ask(client, `up/${model}`, more)).status).toBe(200);
+    expect((await ask(client, `up/${model}`, overrides)).status).toBe(200);
     expect(await waitForTokens((count) => count > 0)).toBe(tokens);
   });
 
@@ -267,10 +267,10 @@ describe("the tokens of a key are counted", () => {
       "/v1/responses",
       { input: [{ role: "user", content: "Hello" }, { type: "compaction_trigger" }] },
     ],
-  ])("as an estimate for %s without usage", async (_what, path, more) => {
+  ])("as an estimate for %s without usage", async (_what, path, overrides) => {
     const { createClient, waitForTokens } = await limitFixture();
     const client = await createClient({ name: "ann", limits: { tokens_per_day: 1_000_000 } });
-    const body = { model: "up/no-usage", input: "Hello", ...more };
+    const body = { model: "up/no-usage", input: "Hello", ...overrides };
     expect((await client.request("POST", path, body)).status).toBe(200);
     const tokens = await waitForTokens((count) => count > 0);
     expect(tokens).toBeGreaterThan(longText.length / 5);

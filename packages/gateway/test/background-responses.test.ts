@@ -39,8 +39,8 @@ async function steppedFixture() {
 
 const body = { model: "up/m", input: "Hi", background: true };
 
-async function create(gateway: TestGateway, more: object = {}): Promise<Reply> {
-  return (await (await gateway.post("/responses", { ...body, ...more })).json()) as Reply;
+async function create(gateway: TestGateway, overrides: object = {}): Promise<Reply> {
+  return (await (await gateway.post("/responses", { ...body, ...overrides })).json()) as Reply;
 }
 
 async function get(url: string, id: string): Promise<Reply> {
@@ -183,9 +183,9 @@ test("a response in the background is continued once it has ended", async () => 
 test.each([
   [{ store: false }, "needs store: true"],
   [{ previous_response_id: "resp_unknown" }, "not found"],
-])("a request with %j is rejected", async (more, message) => {
+])("a request with %j is rejected", async (overrides, message) => {
   const { gateway } = await steppedFixture();
-  const response = await gateway.post("/responses", { ...body, ...more });
+  const response = await gateway.post("/responses", { ...body, ...overrides });
   expect([response.status, await response.text()]).toEqual([400, expect.stringContaining(message)]);
 });
 

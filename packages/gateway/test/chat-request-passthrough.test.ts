@@ -225,13 +225,13 @@ test.each<[string, { message: string; param?: string }, (body: typeof request) =
         ? sendError(response, 400, error)
         : streamText(response, "fine"),
     );
-    const wanted = JSON.parse(JSON.stringify({ ...request, model: "m" })) as object;
+    const expected = JSON.parse(JSON.stringify({ ...request, model: "m" })) as object;
     for (const attempts of [2, 3]) {
       const response = await gateway.post("/chat/completions", { ...request, model: "up/m" });
       expect(response.status).toBe(200);
       await response.text();
       expect(upstream.requests).toHaveLength(attempts);
-      expect(upstream.requests.at(-1)?.body).toEqual({ ...wanted, ...changed });
+      expect(upstream.requests.at(-1)?.body).toEqual({ ...expected, ...changed });
     }
   },
 );

@@ -102,17 +102,17 @@ test("a slow client slows down the upstream, and nothing is buffered in between"
   const padding = "x".repeat(16 * 1024);
   const { gateway } = await gatewayFixture((_request, response) => {
     beginStream(response);
-    const more = (): void => {
+    const writeMore = (): void => {
       while (sent < 256 * 1024 * 1024) {
         sent += padding.length;
         if (response.write(formatEvent(chatChunk({ content: "x", padding })))) continue;
         blocked = true;
-        response.once("drain", more);
+        response.once("drain", writeMore);
         return;
       }
       response.end(formatEvent("[DONE]"));
     };
-    more();
+    writeMore();
   });
   const client = httpRequest(`${gateway.url}/v1/chat/completions`, { method: "POST" });
   client.end(JSON.stringify(helloChat));

@@ -61,10 +61,10 @@ token = "token-of-the-shell"
     const deltas = collectCalls(
       await readEvents(await gateway.post("/chat/completions", withTool, { headers: shell })),
     );
-    expect(deltas.map((each) => each.arguments)).toEqual(
-      completeCalls.map((each) => each.arguments),
+    expect(deltas.map((call) => call.arguments)).toEqual(
+      completeCalls.map((call) => call.arguments),
     );
-    for (const each of deltas) expect(each.deltas).toBeGreaterThan(1);
+    for (const call of deltas) expect(call.deltas).toBeGreaterThan(1);
     // "whole" is the value of the first version.
     for (const value of ["complete", "whole"]) {
       const headers = { ...shell, "x-deltawire-tool-calls": value };

@@ -182,18 +182,21 @@ ${then}
     return JSON.parse(readFileSync(join(folder, "report.json"), "utf8"));
   }
 
-  async function run(then: string, more: { token?: string; env?: object; args?: string[] } = {}) {
+  async function run(
+    then: string,
+    overrides: { token?: string; env?: object; args?: string[] } = {},
+  ) {
     let err = "";
     const code = await runCodex({
-      args: more.args ?? [],
-      gateway: { url: "http://127.0.0.1:4141", token: more.token, model: "zai/glm-4.6" },
+      args: overrides.args ?? [],
+      gateway: { url: "http://127.0.0.1:4141", token: overrides.token, model: "zai/glm-4.6" },
       terminal: {
         cwd: folder,
         env: {
           PATH: process.env["PATH"],
           DELTAWIRE_CODEX: createStandIn(then),
           OTHER: "yes",
-          ...more.env,
+          ...overrides.env,
         },
         home: folder,
         platform: process.platform,

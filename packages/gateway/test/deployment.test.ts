@@ -350,12 +350,12 @@ function findObject(kind: string): KubernetesObject {
 function listDependencies(name: string): string[] {
   const { packages } = readRepositoryJson<LockFile>("package-lock.json");
   const found = new Map<string, string>();
-  const add = (wanted: string): void => {
+  const add = (packageName: string): void => {
     const entry = Object.entries(packages).find(
-      ([path, { name }]) => path.startsWith("packages/") && name === wanted,
+      ([path, { name }]) => path.startsWith("packages/") && name === packageName,
     );
-    if (entry === undefined || found.has(wanted)) return;
-    found.set(wanted, entry[0]);
+    if (entry === undefined || found.has(packageName)) return;
+    found.set(packageName, entry[0]);
     Object.keys(entry[1].dependencies ?? {}).forEach(add);
   };
   add(name);

@@ -292,11 +292,11 @@ test("an endless non-streaming reply is aborted with a 502 before it fills the m
   const { gateway, upstream } = await gatewayFixture(
     (_request, response) => {
       beginStream(response);
-      const more = (): void => {
+      const writeMore = (): void => {
         while (response.write(text));
-        response.once("drain", more);
+        response.once("drain", writeMore);
       };
-      more();
+      writeMore();
     },
     { upstream: { retries: 0 } },
   );

@@ -26,11 +26,11 @@ async function fileFixture() {
       body: (await response.json()) as JsonObject & { id: string },
     };
   };
-  const respond = (content: JsonObject[], more: object = {}) =>
+  const respond = (content: JsonObject[], overrides: object = {}) =>
     fixture.gateway.post("/responses", {
       model: "up/m",
       input: [{ role: "user", content }],
-      ...more,
+      ...overrides,
     });
   const content = () => {
     const messages = fixture.upstream.requests.at(-1)?.body["messages"] as JsonObject[];

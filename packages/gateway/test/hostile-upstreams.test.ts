@@ -66,14 +66,14 @@ interface HostileCase {
 
 /** Writes as fast as the client reads, until the connection closes or `next` returns undefined. */
 function flood(response: ServerResponse, next: () => string | undefined): void {
-  const more = (): void => {
+  const writeMore = (): void => {
     while (!response.destroyed) {
       const text = next();
       if (text === undefined) return void response.end();
-      if (!response.write(text)) return void response.once("drain", more);
+      if (!response.write(text)) return void response.once("drain", writeMore);
     }
   };
-  more();
+  writeMore();
 }
 
 function sendRepeatedly(response: ServerResponse, text: string): void {
@@ -397,12 +397,12 @@ async function rawUpstream(sendReply: (socket: Socket) => void, idleSeconds = 5)
 
 test("endless interim replies are cut off after a maximum number", async () => {
   const toml = await rawUpstream((socket) => {
-    const more = (): void => {
+    const writeMore = (): void => {
       while (!socket.destroyed)
         if (!socket.write("HTTP/1.1 102 Processing\r\n\r\n".repeat(100)))
-          return void socket.once("drain", more);
+          return void socket.once("drain", writeMore);
     };
-    more();
+    writeMore();
   });
   const gateway = await testGateway(toml);
   for (const kind of requestKinds) {

@@ -38,7 +38,8 @@ test("a repeated stream has the same response", async () => {
   const first = await readEvents(await create({ input: "Hi", stream: true }));
   const second = await readEvents(await create({ input: "Hi", stream: true }));
   expect(upstream.requests).toHaveLength(1);
-  const find = (events: JsonObject[], wanted: string) => events.find(({ type }) => type === wanted);
+  const find = (events: JsonObject[], expectedType: string) =>
+    events.find(({ type }) => type === expectedType);
   expect(find(second, "response.completed")?.["response"]).toEqual(
     find(first, "response.completed")?.["response"],
   );

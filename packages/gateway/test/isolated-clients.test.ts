@@ -58,9 +58,9 @@ async function sendTurn(
   gateway: TestGateway,
   input: object[],
   options: Parameters<TestGateway["post"]>[2] = {},
-  more: object = {},
+  overrides: object = {},
 ): Promise<void> {
-  const body = { model: "up/m", stream: true, store: false, tools, input, ...more };
+  const body = { model: "up/m", stream: true, store: false, tools, input, ...overrides };
   const response = await gateway.post("/responses", body, options);
   expect(response.status).toBe(200);
   await response.text();
@@ -155,10 +155,10 @@ describe("the reasoning of a call", () => {
       "a text before the call",
       [user("Buy"), { role: "assistant", content: "Let me look." }, call, result],
     ],
-  ])("is found even if the client sends back %s", async (_what, input, more = {}) => {
+  ])("is found even if the client sends back %s", async (_what, input, overrides = {}) => {
     const { gateway, upstream } = await reasoningFixture();
     await sendTurn(gateway, [user("Buy")], authorizeAs("a"));
-    await sendTurn(gateway, input, authorizeAs("a"), more);
+    await sendTurn(gateway, input, authorizeAs("a"), overrides);
     expect(sentReasoning(upstream.requests.at(-1))).toBe("secret of Buy");
   });
 });

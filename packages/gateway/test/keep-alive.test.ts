@@ -140,12 +140,12 @@ test("a client that reads nothing for 300 ticks is disconnected, and so is the u
     (_request, response) => {
       beginStream(response);
       const padding = "x".repeat(64 * 1024);
-      const more = (): void => {
+      const writeMore = (): void => {
         while (!response.destroyed)
           if (!response.write(formatEvent(chatChunk({ content: "x", padding }))))
-            return void response.once("drain", more);
+            return void response.once("drain", writeMore);
       };
-      more();
+      writeMore();
     },
     { tickMs: 1 },
   );

@@ -8,7 +8,7 @@ import {
   type MigrationPlan,
 } from "../src/migrate/plan-migration.ts";
 
-function plan(codexText: string, more: Partial<MigrationInput> = {}): MigrationPlan {
+function plan(codexText: string, overrides: Partial<MigrationInput> = {}): MigrationPlan {
   return planMigration({
     codexText,
     codexFile: "config.toml",
@@ -16,7 +16,7 @@ function plan(codexText: string, more: Partial<MigrationInput> = {}): MigrationP
     gatewayFile: "deltawire.toml",
     port: 4141,
     env: {},
-    ...more,
+    ...overrides,
   });
 }
 

@@ -149,13 +149,13 @@ describe("a reply", () => {
     const { gateway } = await gatewayFixture((_request, response) => {
       response.writeHead(200, { "content-type": "audio/wav" });
       const piece = Buffer.alloc(64 * 1024);
-      const more = (): void => {
+      const writeMore = (): void => {
         while (sent < 256 * megabyte) {
           sent += piece.length;
-          if (!response.write(piece)) return void response.once("drain", more);
+          if (!response.write(piece)) return void response.once("drain", writeMore);
         }
       };
-      more();
+      writeMore();
     });
     const client = httpRequest(`${gateway.url}/v1/audio/speech`, { method: "POST" });
     client.end(JSON.stringify(tts));

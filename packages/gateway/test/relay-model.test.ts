@@ -354,16 +354,16 @@ test("a slow consumer slows down the upstream, and eventually gets everything", 
   let sent = 0;
   const { gateway } = await gatewayFixture((_request, response) => {
     beginStream(response);
-    const more = (): void => {
+    const writeMore = (): void => {
       while (sent < count) {
         sent += 1;
         if (response.write(formatEvent(chatChunk({ content: word, padding })))) continue;
-        response.once("drain", more);
+        response.once("drain", writeMore);
         return;
       }
       response.end(formatEvent(chatChunk({}, "stop")) + formatEvent("[DONE]"));
     };
-    more();
+    writeMore();
   });
   const iterator = createModel(gateway).stream(hello, never)[Symbol.asyncIterator]();
   let length = 0;

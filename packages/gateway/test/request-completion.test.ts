@@ -244,7 +244,7 @@ async function requestOutcome(
   }
   const events = await readEvents(response);
   const last = events.at(-1) ?? {};
-  const terminals = events.filter((each) => isTerminal(each));
+  const terminals = events.filter((event) => isTerminal(event));
   return isTerminal(last) && terminals.length === 1 ? "valid" : JSON.stringify(last);
 }
 

@@ -204,7 +204,9 @@ export class ScriptedTask {
   }
 
   approval(approvalId: string): TaskApproval {
-    const found = this.#reducer.state.approvals.find((each) => each.approval_id === approvalId);
+    const found = this.#reducer.state.approvals.find(
+      (approval) => approval.approval_id === approvalId,
+    );
     if (found === undefined) throw new Error(`no approval ${approvalId}`);
     return found;
   }

@@ -112,9 +112,7 @@ test("a connection that is interrupted repeatedly misses nothing and repeats not
   take(last);
   expect(received.a).toEqual(Array.from({ length: endA + 1 }, (_, number) => number));
   expect(received.b).toEqual(Array.from({ length: endB + 1 }, (_, number) => number));
-  expect(received.stamps).toEqual(
-    [...new Set(received.stamps)].toSorted((one, other) => one - other),
-  );
+  expect(received.stamps).toEqual([...new Set(received.stamps)].toSorted((a, b) => a - b));
 });
 
 async function fetchHead(url: string, taskId: string): Promise<number> {

@@ -110,9 +110,9 @@ export function findLeaks(
 export function upstreamToml(
   name: string,
   url: string,
-  more: Record<string, string | number | string[]> = {},
+  overrides: Record<string, string | number | string[]> = {},
 ): string {
-  const settings = { base_url: url, speaks: "chat", ...more };
+  const settings = { base_url: url, speaks: "chat", ...overrides };
   const lines = Object.entries(settings).map(([key, value]) => `${key} = ${JSON.stringify(value)}`);
   return `[upstreams.${name}]\n${lines.join("\n")}\n`;
 }

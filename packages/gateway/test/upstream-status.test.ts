@@ -32,8 +32,8 @@ async function statusFixture(script: UpstreamScript) {
   const gateway = await testGateway(
     `[server]\nport = 0\n${upstreamToml("up", upstream.url, { api_key: key, models: ["m", "other"], retries: 0 })}`,
   );
-  const sendRequest = (model = "m", more = {}) =>
-    gateway.post("/chat/completions", { ...helloChat, model, ...more });
+  const sendRequest = (model = "m", overrides = {}) =>
+    gateway.post("/chat/completions", { ...helloChat, model, ...overrides });
   return { gateway, sendRequest };
 }
 

@@ -27,7 +27,7 @@ export function sendReply(
 ): void {
   if (body["stream"] !== true) return sendJson(response, buildReply(speaks, reply));
   beginStream(response);
-  for (const each of formatStream(speaks, reply)) response.write(each);
+  for (const event of formatStream(speaks, reply)) response.write(event);
   response.end();
 }
 

@@ -27,10 +27,10 @@ export async function copyStore(
   to: StoreLocation,
   onProgress: (progress: CopyProgress) => void = () => {},
 ): Promise<CopyResult> {
-  const source = await openNamed("FROM", from, "exclusive read");
+  const source = await openLabeled("FROM", from, "exclusive read");
   try {
     await assertFinishedCopy(source);
-    const target = await openNamed("TO", to, "write");
+    const target = await openLabeled("TO", to, "write");
     try {
       return await copyTables(source, target, onProgress);
     } finally {
@@ -57,8 +57,8 @@ export async function checkStore(
   }
 }
 
-async function openNamed(
-  name: "FROM" | "TO",
+async function openLabeled(
+  label: "FROM" | "TO",
   location: StoreLocation,
   access: TablesAccess,
 ): Promise<StoreTables> {
@@ -66,7 +66,7 @@ async function openNamed(
     return await openTables(location, access);
   } catch (cause) {
     if (!(cause instanceof StoreError)) throw cause;
-    throw new StoreError(cause.code, `${name}: ${cause.message}`, { cause });
+    throw new StoreError(cause.code, `${label}: ${cause.message}`, { cause });
   }
 }
 

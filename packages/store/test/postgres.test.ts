@@ -143,9 +143,19 @@ describe.skipIf(!canRunPostgres)("a PostgreSQL store", () => {
 
   describe("opened by processes whose clocks differ", () => {
     const hourMs = 3_600_000;
-    const openWithClock = async (schema: string, aheadMs: number, more = {}): Promise<Store> => {
+    const openWithClock = async (
+      schema: string,
+      aheadMs: number,
+      overrides = {},
+    ): Promise<Store> => {
       const now = () => Date.now() + aheadMs;
-      const store = await openStore({ url: server.url, schema, exclusive: false, now, ...more });
+      const store = await openStore({
+        url: server.url,
+        schema,
+        exclusive: false,
+        now,
+        ...overrides,
+      });
       onTestFinished(() => store.close());
       return store;
     };

@@ -182,7 +182,7 @@ export type StreamEvent =
       heartbeat_ms: number;
       index_unit: "utf16";
       resumed_from?: number;
-      /** How often the task was resumed after a crash, and the first number that was written since then. */
+      /** The number of times that the task was resumed after a crash, and the first sequence number since then. */
       epoch?: number;
       recovered_at?: number;
     }

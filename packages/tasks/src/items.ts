@@ -257,5 +257,5 @@ export interface TaskInfo {
   references_before?: number;
   created_at: string;
   protocol_version: string;
-  [more: string]: JsonValue | TaskLimits | JsonObject | undefined;
+  [field: string]: JsonValue | TaskLimits | JsonObject | undefined;
 }

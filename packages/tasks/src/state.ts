@@ -41,7 +41,7 @@ export interface TaskState {
   /** False while the model is answering. */
   readonly round_done: boolean;
   readonly round_started_at_index: number;
-  /** How often the task was resumed after a crash. */
+  /** The number of times that the task was resumed after a crash. */
   readonly epoch: number;
   readonly executions: readonly ToolExecution[];
   /** Messages of the user while the task ran. */

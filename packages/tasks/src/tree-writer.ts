@@ -17,7 +17,7 @@ export interface NewTaskInfo {
   agent: string;
   model: string;
   limits: TaskLimits;
-  [more: string]: JsonValue | TaskLimits | JsonObject | undefined;
+  [field: string]: JsonValue | TaskLimits | JsonObject | undefined;
 }
 
 /**

@@ -60,13 +60,13 @@ function applyBodies(state: TaskTree, ...bodies: TaskEventBody[]): TaskTree {
   );
 }
 
-const delta = (text: string, more: object = {}): TaskEventBody => ({
+const delta = (text: string, overrides: object = {}): TaskEventBody => ({
   type: "task.text.delta",
   item_id: "msg_1",
   output_index: 0,
   block_index: 0,
   delta: text,
-  ...more,
+  ...overrides,
 });
 
 function getText(tree: TaskTree): unknown {
@@ -397,8 +397,8 @@ describe("the reducer", () => {
 
   test("appends only the new part of a coalesced delta, according to its offset", () => {
     const known = applyBodies(reduce(emptyTree, openMessageEvents), delta("ab"), delta("cd"));
-    const coalescedDelta = (more: object): TaskEvent => ({
-      ...delta("cdef", more),
+    const coalescedDelta = (overrides: object): TaskEvent => ({
+      ...delta("cdef", overrides),
       task_id: "task_1",
       sequence_number: 6,
       coalesced_from: 4,
@@ -693,8 +693,8 @@ describe("the model and waiting time of a task", () => {
     at(seconds, { type: "task.round.done", round: 1, finish_reason: "stop", usage: usage(1) });
   const waiting = (seconds: number) =>
     at(seconds, { type: "task.input_required", approval_ids: [], reason: "approval" });
-  const working = (seconds: number, more: object = {}) =>
-    at(seconds, { type: "task.working", ...more });
+  const working = (seconds: number, overrides: object = {}) =>
+    at(seconds, { type: "task.working", ...overrides });
   const created = numberEvents([["task_1", { type: "task.created", task: createTaskInfo() }]]);
   const after = (...bodies: TaskEventBody[]) =>
     getRoot(applyBodies(reduce(emptyTree, created), ...bodies));

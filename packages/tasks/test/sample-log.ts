@@ -11,7 +11,7 @@ export const usage = (total: number) => ({
   total_tokens: total,
 });
 
-export function createTaskInfo(more: Partial<TaskInfo> = {}): TaskInfo {
+export function createTaskInfo(overrides: Partial<TaskInfo> = {}): TaskInfo {
   return {
     root_task_id: "task_1",
     attempt: 1,
@@ -22,7 +22,7 @@ export function createTaskInfo(more: Partial<TaskInfo> = {}): TaskInfo {
     limits: { rounds: 10 },
     created_at: "2026-01-01T00:00:00Z",
     protocol_version: "1.0",
-    ...more,
+    ...overrides,
   };
 }
 

@@ -30,7 +30,7 @@ export function printStreams(results: readonly StreamResult[]): void {
   );
   const roundCount = Math.max(...results.map(({ rounds }) => rounds.length));
   printTable(
-    `100 KB in 8 s, scrolled along, CPU slowed ${cpuSlowdown} times: median of ${roundCount} rounds, in ms`,
+    `100 KB in 8 s, auto-scrolled, CPU slowed ${cpuSlowdown} times: median of ${roundCount} rounds, in ms`,
     [...frameHeaders, "x floor", "frames/s by round", "longest tasks", "other load %"],
     results.flatMap(({ streamCase, rounds, otherLoads }) => {
       const median = findMedianRound(rounds);
@@ -56,7 +56,10 @@ export function printLongChats(results: readonly LongChatResult[]): void {
       ["time to its end, including page load", list(({ pageLoadMs }) => pageLoadMs)],
       ["longest task while opening", list(({ longestTask }) => longestTask)],
       ["elements on the page then", list(({ elements }) => elements)],
-      ["other load just before, %", results.map((each) => formatPercent(each.otherLoad)).join(" ")],
+      [
+        "other load just before, %",
+        results.map(({ otherLoad }) => formatPercent(otherLoad)).join(" "),
+      ],
     ],
   );
   printTable(

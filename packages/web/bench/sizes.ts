@@ -69,7 +69,7 @@ async function measureTransferSizes(
 ): Promise<TransferSizes> {
   const sum = async (extension: string, encoding: string) => {
     let bytes = 0;
-    for (const path of paths.filter((each) => each.endsWith(extension)))
+    for (const path of paths.filter((candidate) => candidate.endsWith(extension)))
       bytes += await fetchTransferSize(`${fixture.url}${path}`, encoding);
     return bytes;
   };

@@ -98,7 +98,7 @@ async function runInLongChat(fixture: BenchFixture): Promise<FrameStats> {
 
 export const longChatItems = 1000;
 
-/** Records from sending the message to the end of the answer, while the list scrolls along. */
+/** Records from sending the message to the end of the answer, while the list auto-scrolls. */
 function recordAnswer(fixture: BenchFixture, tab: Tab, expandButton?: RegExp): Promise<FrameStats> {
   return recordStream(tab, async () => {
     const replyEnd = fixture.waitForReplyEnd();

@@ -40,9 +40,9 @@ export async function testGateway(toml: string, options: StartOptions = {}): Pro
 export function upstreamToml(
   name: string,
   url: string,
-  more: Record<string, string | number | string[]> = {},
+  overrides: Record<string, string | number | string[]> = {},
 ): string {
-  const settings = { base_url: url, speaks: "chat", ...more };
+  const settings = { base_url: url, speaks: "chat", ...overrides };
   const lines = Object.entries(settings).map(([key, value]) => `${key} = ${JSON.stringify(value)}`);
   return `[upstreams.${name}]\n${lines.join("\n")}\n`;
 }

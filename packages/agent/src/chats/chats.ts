@@ -298,7 +298,7 @@ export class Chats {
     return this.#agents.findVariables(chatId);
   }
 
-  /** Returns the guard that keeps truncation from splitting private values of a chat. Undefined if nothing is masked. */
+  /** Returns the guard that prevents truncation from splitting private values of a chat. Undefined if nothing is masked. */
   findTruncationGuard(chatId: string): TruncationGuard | undefined {
     return this.#agents.findTruncationGuard(chatId);
   }

@@ -52,7 +52,7 @@ export async function generateTitle(
     const { capabilities } = await getModelInfo(name);
     if (capabilities.type !== "chat") return fallbackEdit;
     const accessKey = await findAccessKey(chat, runtime);
-    // An owner has access keys, but the task with the id of the key was removed or belongs to another chat.
+    // The chat was created with an access key, but the task that names the key was removed or belongs to another chat.
     if (accessKey === undefined && owner !== "") return fallbackEdit;
     const model = accessKey === undefined ? getModel(name) : getMeteredModel(name, accessKey);
     const vault = await agents.loadVault(chat.chat_id, chat.settings);

@@ -204,7 +204,7 @@ export class AnswerStarter {
       }
   }
 
-  /** Keeps other processes from ending the answer while its task is being started. Returns a function that stops this. */
+  /** Prevents other processes from ending the answer while its task is being started. Returns a function that stops this. */
   #markStarting(taskId: string): () => void {
     const { store, sweepIntervals } = this.#services.options;
     const { unstarted = defaultIntervals.unstarted } = sweepIntervals;

@@ -81,7 +81,7 @@ export class Vault {
     return this.#table.generation;
   }
 
-  /** Replaces all private values by placeholders. Existing placeholders are left unchanged. For long text use `maskSteps`. */
+  /** Replaces all private values with placeholders. Existing placeholders are left unchanged. For long text use `maskSteps`. */
   mask(text: string): string {
     return runSync(this.maskSteps(text));
   }
@@ -123,7 +123,7 @@ export class Vault {
   }
 
   /**
-   * Replaces placeholders by their values. Unknown placeholders are left unchanged. A value joined with adjacent letters may
+   * Replaces placeholders with their values. Unknown placeholders are left unchanged. A value joined with adjacent letters may
    * be a new value: call `storeNewPlaceholders` before showing the result. `precedingText` comes before `text`.
    */
   unmask(text: string, precedingText = ""): string {

@@ -8,7 +8,7 @@ export type TaskStep =
   /** Open calls get a result without being run: a limit is reached, or the final answer was requested. */
   | { type: "reject_calls"; calls: ToolCallItem[]; limit: ReachedLimit | undefined }
   | { type: "ask_user"; limit: ReachedLimit }
-  /** `limit`: the reached limit that keeps the model from calling tools, if any. */
+  /** `limit`: the reached limit that prevents the model from calling tools, if any. */
   | { type: "ask_model"; allowsToolCalls: boolean; limit?: ReachedLimit | undefined }
   | { type: "complete" };
 

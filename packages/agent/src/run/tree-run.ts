@@ -28,7 +28,7 @@ import type { Variables } from "../variables/variables.ts";
 export interface TreeOptions extends ModelServices {
   /** Returns the variables of a chat. */
   variablesFor: (chatId: string) => Variables | undefined;
-  /** Returns the guard that keeps truncation from splitting private values of a chat. */
+  /** Returns the guard that prevents truncation from splitting private values of a chat. */
   truncationGuardFor: (chatId: string) => TruncationGuard | undefined;
   sha256: (text: string) => string;
   /** Called after each stored batch of events. */

@@ -25,7 +25,7 @@ export type Expansion =
 
 type ToolTraits = Pick<Tool, "name" | "expandsVariables">;
 
-/** Replaces the references in the JSON of a call's arguments by the values of the variables. */
+/** Replaces the references in the JSON of a call's arguments with the values of the variables. */
 export async function expandArguments(
   tool: ToolTraits,
   json: string,

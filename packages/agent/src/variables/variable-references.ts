@@ -34,7 +34,7 @@ export function escapeReferences(json: string, names: readonly string[] | "all")
 }
 
 /**
- * Parses JSON and replaces references by their values. References within inserted values are not expanded. Returns undefined
+ * Parses JSON and replaces references with their values. References within inserted values are not expanded. Returns undefined
  * if the inserted values have more than `maxLength` characters.
  */
 export function expandReferences(

@@ -16,18 +16,18 @@ const noCapabilities: ModelCapabilities = {
   files: false,
 };
 const blobs = new MemoryBlobs();
-const createOptions = (more: Partial<MessageRenderOptions> = {}): MessageRenderOptions => ({
+const createOptions = (overrides: Partial<MessageRenderOptions> = {}): MessageRenderOptions => ({
   capabilities: fullCapabilities,
   blobs,
-  ...more,
+  ...overrides,
 });
-const message = (more: Partial<UserVersion>): UserVersion => ({
+const message = (overrides: Partial<UserVersion>): UserVersion => ({
   version_id: "ver_1",
   created_at: "2026-11-15T10:00:00Z",
   text: "",
   attachments: [],
   contexts: [],
-  ...more,
+  ...overrides,
 });
 
 async function attach(
@@ -43,11 +43,11 @@ async function attach(
 
 async function renderOne(
   attachment: Attachment,
-  more: Partial<MessageRenderOptions> = {},
+  overrides: Partial<MessageRenderOptions> = {},
 ): Promise<{ part: ContentPart | undefined; notices: string[] }> {
   const { parts, notices } = await renderMessageParts(
     message({ attachments: [attachment] }),
-    createOptions(more),
+    createOptions(overrides),
   );
   expect(parts).toHaveLength(1);
   return { part: parts[0], notices };

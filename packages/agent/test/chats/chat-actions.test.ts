@@ -112,7 +112,7 @@ describe("sending a message", () => {
   test("thirty times concurrently creates thirty branches", async () => {
     const fixture = await chatFixture({ script: countingScript });
     const chat = await createTestChat(fixture);
-    const numbers = Array.from({ length: 30 }, (_one, number) => `${number}`);
+    const numbers = Array.from({ length: 30 }, (_, number) => `${number}`);
     const all = await Promise.all(
       numbers.map((text) => fixture.chats.send(chat, { text, parent: null })),
     );

@@ -123,7 +123,7 @@ async function openFixture(
     const others = agents.filter(({ name }) => tool_groups.includes(agentsGroup) && name !== agent);
     const groupNames = tool_groups.filter((name) => name !== agentsGroup);
     const tools = groupNames.map((name) => {
-      const group = groups.find((each) => each.name === name);
+      const group = groups.find((candidate) => candidate.name === name);
       if (group !== undefined) return group;
       throw new RuntimeError("unknown_tool_group", `there is no tool group "${name}"`);
     });
@@ -196,12 +196,12 @@ async function openFixture(
     failures,
     folder,
     close,
-    async restartAfterKill(more = {}) {
+    async restartAfterKill(overrides = {}) {
       if (folder === undefined) throw new Error("a store in memory ends with its process");
       // Synchronous, so that nothing is written in between.
       const copiedFolder = newFolder();
       cpSync(folder, copiedFolder, { recursive: true, filter: (path) => !path.endsWith("-lock") });
-      return openFixture({ ...options, ...more }, copiedFolder);
+      return openFixture({ ...options, ...overrides }, copiedFolder);
     },
   };
 }

@@ -52,7 +52,7 @@ describe("the system prompt", () => {
     ];
     const positions = order.map((words) => prompt.indexOf(words));
     expect(positions).not.toContain(-1);
-    expect(positions).toEqual(positions.toSorted((one, other) => one - other));
+    expect(positions).toEqual(positions.toSorted((a, b) => a - b));
     expect(prompt).not.toContain("An invoice has a number.");
     expect(prompt).not.toMatch(/\d:\d\d/);
   });

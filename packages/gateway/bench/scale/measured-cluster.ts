@@ -66,7 +66,7 @@ export class MeasuredCluster {
   }
 
   async stop(): Promise<void> {
-    await Promise.all(this.gateways.map((each) => this.#environment.stop(each)));
+    await Promise.all(this.gateways.map((gateway) => this.#environment.stop(gateway)));
   }
 }
 

@@ -407,7 +407,7 @@ const connectionsAtOnce = 3;
 
 export async function createConnectionsPart(
   token: string,
-  isWanted: (name: string) => boolean,
+  isSelected: (name: string) => boolean,
 ): Promise<AttackPart> {
   const model = await startScriptedModel();
   const key = createSecret("script");
@@ -416,7 +416,7 @@ export async function createConnectionsPart(
     name: "hostile connections",
     toml: `[upstreams.script]\nbase_url = "${model.url}/v1"\nspeaks = "chat"\nmodels = ["m"]\napi_key = "${key}"\n`,
     cases: attacks
-      .filter(({ name }) => isWanted(name))
+      .filter(({ name }) => isSelected(name))
       .map((attack) => buildCase(attack, token, secrets)),
     concurrency: 6,
     secrets,

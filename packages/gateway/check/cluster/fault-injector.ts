@@ -10,7 +10,7 @@ const serverFaults = ["restart PostgreSQL", "restart Redis", "suspend Redis"] as
 export const faultKinds = [...processFaults, ...serverFaults];
 export type FaultKind = (typeof faultKinds)[number];
 
-/** How often each kind is among a series of faults. */
+/** The number of faults of each kind in a series. */
 const weights: Readonly<Record<FaultKind, number>> = {
   kill: 4,
   "suspend past the lease": 2,
@@ -95,7 +95,7 @@ export class FaultInjector {
       this.#series = faultKinds
         .filter((kind) => cluster.redis !== undefined || !kind.endsWith("Redis"))
         .flatMap((kind) => Array.from({ length: weights[kind] }, () => ({ kind, order: random() })))
-        .toSorted((one, other) => one.order - other.order)
+        .toSorted((a, b) => a.order - b.order)
         .map(({ kind }) => kind);
     return this.#series.pop() ?? "kill";
   }

@@ -1,7 +1,7 @@
 import { defineAgent, defineTool, type Agent, type ToolDefinition } from "@deltawire/agent";
 import type { ToolEffect } from "@deltawire/tasks";
 
-/** How often the scripted run calls each tool. The second call of `note` is approved for the session. */
+/** The number of calls of each tool in the scripted run. The second call of `note` is approved for the session. */
 export const calls = {
   read: 1,
   put: 1,

@@ -11,7 +11,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import type { ToolName } from "./agents.ts";
 
-/** How often each tool ran, by idempotency key. */
+/** The number of runs of each tool, by idempotency key. */
 export type Counts = Record<string, Record<string, number>>;
 
 export interface HeldCall {

@@ -36,7 +36,7 @@ export class KillHarness {
     for (let count = 0; count < readyCount; count += 1) this.#readyServers.push(this.#fork());
   }
 
-  /** Always keeps `ready` server processes started, because starting one takes longer than resuming a task. */
+  /** Starts `readyCount` server processes in advance, because starting one takes longer than resuming a task. */
   static async open(readyCount = 4): Promise<KillHarness> {
     const folder = mkdtempSync(join(tmpdir(), "deltawire-kill-"));
     const upstream = await startUpstream();

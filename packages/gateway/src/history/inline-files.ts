@@ -7,7 +7,7 @@ const textMediaTypes =
   /^(?:text\/|application\/(?:json|xml|x-yaml|yaml|toml|javascript|x-ndjson)\b)/;
 
 /**
- * Replaces the ids of files in messages and tool results by their content: images as images, text as text, others as files. Returns
+ * Replaces the ids of files in messages and tool results with their content: images as images, text as text, others as files. Returns
  * the same array if there are none. Ids that are not stored here are unchanged, because an upstream may know them.
  * `ownCount`: the number of items at the end that the client sent now. Throws a GatewayError if one of their files was not found
  * and its id is one of this gateway.

@@ -350,9 +350,9 @@ export class ResponseHistory {
     if (missing.length === 0 || this.#store === undefined) return found;
     const turns = await this.#store.findResponsesWithItems(owner, missing);
     const stored = turns.flatMap((turn) => this.#cacheTurn(turn, owner).items);
-    const wanted = new Set(missing);
+    const missingIds = new Set(missing);
     for (const item of stored)
-      if (typeof item.id === "string" && wanted.has(item.id)) found.set(item.id, item);
+      if (typeof item.id === "string" && missingIds.has(item.id)) found.set(item.id, item);
     return found;
   }
 

@@ -139,7 +139,7 @@ export class LessonRegistry {
     return true;
   }
 
-  /** Replaces all lessons by stored ones, of which the first ones were learned first. */
+  /** Replaces all lessons with stored ones, which are in the order in which they were learned. */
   replace(lessons: readonly LearnedLesson[]): void {
     this.#models.clear();
     for (const lesson of lessons) this.#addLearned(lesson);

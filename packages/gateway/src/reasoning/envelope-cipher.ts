@@ -27,7 +27,7 @@ export class EnvelopeCipher {
 
   /** Seals with another key from now on. Envelopes sealed with the previous key can still be opened. */
   replaceKey(key: Buffer): void {
-    if (this.#current.isFrom(key)) return;
+    if (this.#current.isDerivedFrom(key)) return;
     this.#previous = this.#current;
     this.#current = new UpstreamKeys(key);
   }
@@ -93,7 +93,7 @@ class UpstreamKeys {
     this.#masterKey = masterKey;
   }
 
-  isFrom(masterKey: Buffer): boolean {
+  isDerivedFrom(masterKey: Buffer): boolean {
     return this.#masterKey.equals(masterKey);
   }
 

@@ -29,7 +29,7 @@ export interface Summary {
   usage: ResponseUsage | null;
 }
 
-/** How often a history that is too long for the model is shortened. */
+/** How many times a history that is too long for the model is shortened. */
 const maxAttempts = 6;
 
 /** True if the request asks for a summary instead of a reply: its last item is a `compaction_trigger`. */

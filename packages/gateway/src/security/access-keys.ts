@@ -28,8 +28,8 @@ export interface AccessKeysOptions {
   /** Throws while the store cannot be opened. */
   getStore: () => AccessKeyStore;
   /**
-   * Returns whether the store contains keys, while `getStore` throws. Rejects if that cannot be found out. Undefined: what was read
-   * last applies.
+   * Returns whether the store contains keys, while `getStore` throws. Rejects if that is unknown. Undefined: the last
+   * result of a lookup applies.
    */
   hasKeysInClosedStore?: (() => Promise<boolean>) | undefined;
   /** Called when keys are found where there were none before. `wasKnown`: false if that was unknown, as at the start. */
@@ -70,9 +70,9 @@ export class AccessKeys {
   readonly #idWatchers = new Set<IdWatcher>();
   readonly #usedIds = new Set<string>();
   readonly #touchedAt = new Map<string, number>();
-  readonly #lookup = new CoalescedCall(() => this.#lookUpWanted());
+  readonly #lookup = new CoalescedCall(() => this.#lookUpPending());
   readonly #listing = new CoalescedCall(() => this.#list());
-  #wantedHashes = new Set<string>();
+  #pendingHashes = new Set<string>();
   #timer: NodeJS.Timeout | undefined;
   #refresh: Promise<void> | undefined;
   #hasKeys: boolean | undefined;
@@ -88,7 +88,7 @@ export class AccessKeys {
     this.#clock = new StoreClock({ getTime: () => getStore().getTime() }, now);
   }
 
-  /** Returns the time with which the expiry of a key must be compared: that of the store. */
+  /** Returns the store's time, with which the expiry of keys must be compared. */
   getTime(): number {
     return this.#clock.now();
   }
@@ -189,7 +189,7 @@ export class AccessKeys {
     for (const [hash, { usedAt }] of this.#cachedKeys)
       if (now - usedAt > retentionMs && !this.#watchers.has(hash)) this.#cachedKeys.delete(hash);
     for (const hash of [...this.#cachedKeys.keys(), ...this.#watchers.keys()])
-      this.#wantedHashes.add(hash);
+      this.#pendingHashes.add(hash);
     try {
       await this.#lookup.call();
       await this.#clock.sync();
@@ -230,7 +230,7 @@ export class AccessKeys {
   }
 
   async #load(hash: string): Promise<AccessKey | undefined> {
-    this.#wantedHashes.add(hash);
+    this.#pendingHashes.add(hash);
     try {
       await this.#lookup.call();
     } catch (error) {
@@ -255,9 +255,9 @@ export class AccessKeys {
     this.#keysById = { keys: new Map(keys.map((key) => [key.id, key])), readAt };
   }
 
-  async #lookUpWanted(): Promise<void> {
-    const hashes = this.#wantedHashes;
-    this.#wantedHashes = new Set();
+  async #lookUpPending(): Promise<void> {
+    const hashes = this.#pendingHashes;
+    this.#pendingHashes = new Set();
     const checkedAt = this.#now();
     const { matches, hasKeys } = await this.#findInStore(hashes);
     this.#setHasKeys(hasKeys);

@@ -3,7 +3,7 @@ import { estimateTokens, isObject, type JsonObject, type ResponseUsage } from "@
 /** Longer text is counted in parts, so that a long reply is not stored. */
 const maxPendingLength = 4096;
 
-/** Estimates the usage of a reply that reports none, because it was aborted, has failed, or comes from a server that never does. */
+/** Estimates the usage of a reply that reports none, because it was aborted, has failed, or comes from a server that never reports usage. */
 export class UsageEstimate {
   #outputTokens = 0;
   #pendingText = "";
@@ -40,7 +40,7 @@ export function estimateUploadUsage(bytes: number): ResponseUsage {
   return createEstimatedUsage(Math.ceil(bytes / uploadBytesPerToken));
 }
 
-/** As for audio in the messages of a chat: a thousand characters in base64. */
+/** The rate for audio in chat messages: one token for a thousand base64 characters. */
 const uploadBytesPerToken = 750;
 
 /** Inputs are strings, tokens (numbers), or arrays of both. */

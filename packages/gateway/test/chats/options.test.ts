@@ -16,7 +16,7 @@ const plain: ModelScript = () => [{ text: "Yes." }];
 describe("options in a real request", () => {
   test("are merged deeply: defaults < model < agent < chat < message < this request", async () => {
     const layer = (name: string, from: number): string[] =>
-      Array.from({ length: 6 - from }, (_one, at) => `l${at + from} = "${name}"`);
+      Array.from({ length: 6 - from }, (_, index) => `l${index + from} = "${name}"`);
     const toml = `
 [models.layered]
 use = "up/m"
@@ -35,7 +35,7 @@ ${layer("agent", 2).join("\n")}
     });
     const metadata = (name: string, from: number) => ({
       metadata: Object.fromEntries(
-        Array.from({ length: 6 - from }, (_one, at) => [`l${at + from}`, name]),
+        Array.from({ length: 6 - from }, (_, index) => [`l${index + from}`, name]),
       ),
     });
     const chat = await createTestChat(fixture, { agent: "layers", options: metadata("chat", 3) });

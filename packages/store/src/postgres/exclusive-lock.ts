@@ -7,7 +7,7 @@ import type { PostgresConnection } from "./connection.ts";
 export interface ExclusiveLockOptions extends AdvisoryLockOptions {
   /** For error messages: the URL without password. */
   location: string;
-  /** True: only keeps other processes from writing, and leaves the epoch unchanged. */
+  /** True: only prevents other processes from writing, and leaves the epoch unchanged. */
   readOnly: boolean;
   /** Called once if another process takes over after the connection of the lock was lost. Nothing can be written from then on. */
   onLost: (error: StoreError) => void;

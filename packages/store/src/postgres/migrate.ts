@@ -18,7 +18,7 @@ export interface MigrateOptions {
 }
 
 const retryMs = 100;
-/** How often a migration is repeated if it and transactions of processes that use the tables have waited for each other. */
+/** How many times a migration is repeated after a deadlock with transactions of processes that use the tables. */
 const maxAttempts = 20;
 /** How long to wait for a migration by another process. */
 const maxMigrationTime = "1h";

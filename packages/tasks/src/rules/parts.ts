@@ -98,7 +98,7 @@ export function checkBlockAdded(task: TrackedTask, event: BlockEvent): void {
     if (block.annotations !== undefined)
       throw new RuleViolationError("annotations", "a text block is added with annotations");
   }
-  assertCanHaveNumber(item, block);
+  assertCanHaveId(item, block);
   item.openPart = createPart(block.type, index, block);
   item.blocks.push(block);
 }
@@ -127,7 +127,7 @@ export function checkImageDelta(task: TrackedTask, event: EventOf<"task.image.de
       "part_index",
       `partial image ${event.partial_image_index} is not the next one`,
     );
-  assertSameNumber(part, event.item);
+  assertSameId(part, event.item);
   part.partialCount += 1;
   mergeBlock(item.blocks, event.block_index, event.item);
 }
@@ -147,8 +147,8 @@ export function checkBlockDone(task: TrackedTask, event: BlockEvent): void {
     else if (annotations.length > 0)
       throw new RuleViolationError("annotations", "only text in messages can have annotations");
   }
-  if (part === undefined) assertCanHaveNumber(item, block);
-  else assertSameNumber(part, block);
+  if (part === undefined) assertCanHaveId(item, block);
+  else assertSameId(part, block);
   if (part === undefined) item.blocks.push(block);
   else mergeBlock(item.blocks, index, block);
   item.openPart = undefined;
@@ -264,14 +264,14 @@ function assertJoined(joined: string, complete: string): void {
     );
 }
 
-function assertCanHaveNumber(item: TrackedResult | TrackedMessage, block: Block): void {
+function assertCanHaveId(item: TrackedResult | TrackedMessage, block: Block): void {
   if (block.id !== undefined && item.type === "message")
-    throw new RuleViolationError("block_ids", "blocks of messages cannot have a number");
+    throw new RuleViolationError("block_ids", "blocks of messages cannot have an id");
 }
 
-function assertSameNumber(part: OpenPart, block: Block): void {
+function assertSameId(part: OpenPart, block: Block): void {
   if (part.block !== undefined && part.block.id !== block.id)
-    throw new RuleViolationError("block_ids", `the number of block ${part.index} changes`);
+    throw new RuleViolationError("block_ids", `the id of block ${part.index} changes`);
 }
 
 function mergeBlock(blocks: Block[], index: number, block: Block): void {

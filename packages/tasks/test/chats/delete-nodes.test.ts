@@ -43,11 +43,11 @@ describe("a version that continues another", () => {
   test("can only be restored after that version", () => {
     const builder = new ChatBuilder();
     const node_id = builder.addAnswer(builder.addMessage(null), "apart");
-    const add = (text: string, more = {}): string =>
+    const add = (text: string, overrides = {}): string =>
       builder.edit({
         type: "add_answer_version",
         node_id,
-        answer: { ...buildAnswer(text), ...more },
+        answer: { ...buildAnswer(text), ...overrides },
       }).version_id ?? "";
     const first = add("half");
     const second = add("and half", { continues: first });

@@ -6,7 +6,7 @@ import { SseReader } from "../../src/connection/sse-reader.ts";
 function read(text: string, cuts: readonly number[] = []): string[] {
   const bytes = new TextEncoder().encode(text);
   const positions = [0, ...cuts.map((cut) => cut % (bytes.length + 1)), bytes.length].toSorted(
-    (one, other) => one - other,
+    (a, b) => a - b,
   );
   const reader = new SseReader(new TextDecoder());
   return positions.flatMap((position, index) =>

@@ -44,7 +44,7 @@ test("frozen blocks stay the same objects unless one of their labels is defined"
         const unchangedBlocks = before.flatMap((block, at) =>
           markdown.frozenBlocks[at] === block ? [] : [at],
         );
-        expect(unchangedBlocks).toEqual([...changedIndexes].toSorted((one, other) => one - other));
+        expect(unchangedBlocks).toEqual([...changedIndexes].toSorted((a, b) => a - b));
         for (const at of unchangedBlocks) expect(markdown.frozenBlocks[at]).not.toEqual(before[at]);
         before = [...markdown.frozenBlocks];
         for (const block of before)

@@ -2,7 +2,7 @@ import { assertNever } from "@deltawire/tasks";
 import { stopFollowingEvent } from "../answer/go-to-call.ts";
 import { createCell, type Cell } from "../cell.ts";
 
-/** How the list scrolls along with a growing answer. */
+/** How the list scrolls while an answer grows. */
 export type FollowMode =
   /** Keeps the end in view. */
   | { readonly type: "end" }

@@ -18,7 +18,7 @@ export interface Thread {
   /** The node for which the retry dialog is open. */
   readonly retryDialogNodeId: WritableCell<string | undefined>;
   readonly branching: WritableCell<Branching | undefined>;
-  /** How often the search has been requested since it was closed; 0 if it is closed. */
+  /** The number of times that the search was requested since it was closed; 0 if it is closed. */
   readonly findRequests: WritableCell<number>;
   /** Ends branching when the user switches to another branch. Returns a function that unsubscribes from the chat. */
   endBranchingOnSwitch(): () => void;

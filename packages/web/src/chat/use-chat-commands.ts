@@ -63,7 +63,7 @@ export function useChatCommands(thread: Thread, path: readonly ChatNode[]): void
       parent === null ? current.roots : (current.nodes[parent]?.children ?? []);
     const node = findTarget((candidate) => getSiblingIds(candidate).length > 1);
     const id = node && toSwitcherPosition(getSiblingIds(node), node.node_id)?.[direction];
-    // Moves the focus along, so that the shortcut can be repeated.
+    // The focus moves too, so that the shortcut can be repeated.
     if (id !== undefined) await thread.showNode(id, { by: "focus" });
   };
   const openTree = () => app.router.navigate({ type: "tree", chatId: chat.chatId });

@@ -48,7 +48,7 @@ describe("grouping chats by day", () => {
         expect(new Set(groups.map(({ name }) => getGroupKey(name))).size).toBe(groups.length);
         for (const group of groups) {
           const positions = group.chats.map((chat) => chats.indexOf(chat));
-          expect(positions).toEqual(positions.toSorted((one, other) => one - other));
+          expect(positions).toEqual(positions.toSorted((a, b) => a - b));
         }
       }),
     );

@@ -55,8 +55,8 @@ describe("paged chats", () => {
 });
 
 describe("chats with a tag", () => {
-  const createTaggedChat = (chat_id: string, more: Partial<ChatSummary> = {}) =>
-    createChatSummary({ chat_id, tags: ["work"], ...more });
+  const createTaggedChat = (chat_id: string, overrides: Partial<ChatSummary> = {}) =>
+    createChatSummary({ chat_id, tags: ["work"], ...overrides });
 
   test("are merged from both lists: the newest version of each chat counts", () => {
     const read = [

@@ -31,7 +31,7 @@ test("an answer is the same live, after a reload, in another tab and in the stor
     page.taskTree(getLastAnswer(chat.state.get())?.task_id ?? "").subscribe(recordText),
   ];
   const done = await waitForAnswer(chat);
-  stop.forEach((each) => each());
+  stop.forEach((run) => run());
   expect(new Set(shown).size).toBeGreaterThan(5);
   // Text never shrinks.
   shown.forEach((words, index) => expect(words.startsWith(shown[index - 1] ?? "")).toBe(true));
@@ -112,7 +112,7 @@ test("concurrent edits are applied in order, and a rebasable edit is repeated af
   expect(done).toEqual([true, true, true, true]);
   const expected = { title: "One", tags: ["a"], pinned: true, settings: { turns: 3 } };
   for (const { state } of [chat, other])
-    await waitForCell(state, (each) => isReady(each) && each.chat.revision >= 4);
+    await waitForCell(state, (chat) => isReady(chat) && chat.chat.revision >= 4);
   expect(chat.state.get()).toEqual(other.state.get());
   expect(chat.state.get()).toMatchObject({ chat: expected });
   expect(page.toasts.all.get()).toEqual([]);
@@ -189,7 +189,7 @@ test("replies that arrive late and in another order do not bring back an older s
     chat.state,
     (state) => isReady(state) && state.chat.tags[0] === "tag 7" && state.chat.title === "Title 7",
   );
-  expect(stamps).toEqual(stamps.toSorted((one, other) => one - other));
+  expect(stamps).toEqual(stamps.toSorted((a, b) => a - b));
 });
 
 /** Renames a chat, repeating it on conflicts with concurrent changes. */

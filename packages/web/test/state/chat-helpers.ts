@@ -40,7 +40,7 @@ export function getLastAnswer(state: OpenChatState): AnswerVersion | undefined {
 }
 
 export async function waitForAnswer(chat: OpenChat, status = "completed"): Promise<ReadyChatState> {
-  const state = await waitForCell(chat.state, (each) => getLastAnswer(each)?.status === status);
+  const state = await waitForCell(chat.state, (value) => getLastAnswer(value)?.status === status);
   return state as ReadyChatState;
 }
 

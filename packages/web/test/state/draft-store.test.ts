@@ -46,8 +46,8 @@ function createLimitedStorage(characters: number): BrowserStorage {
       return backing.length;
     },
     setItem(name, value) {
-      const others = names().filter((each) => each !== name);
-      const used = others.reduce((sum, each) => sum + (backing.getItem(each)?.length ?? 0), 0);
+      const others = names().filter((other) => other !== name);
+      const used = others.reduce((sum, key) => sum + (backing.getItem(key)?.length ?? 0), 0);
       if (used + value.length > characters) throw new Error("no room");
       backing.setItem(name, value);
     },

@@ -95,7 +95,7 @@ test("an input to a running answer is delivered once, even if the reply is lost 
   expect(await chat.sendInput(taskId, input)).toBe(true);
   expect(await chat.sendInput(taskId, input)).toBe(true);
   expect(await chat.sendInput(taskId, { ...input, delivery: "queue" })).toBe(true);
-  const tree = await waitForCell(page.taskTree(taskId), (each) => countInputs(each, taskId) > 0);
+  const tree = await waitForCell(page.taskTree(taskId), (tree) => countInputs(tree, taskId) > 0);
   expect(countInputs(tree, taskId)).toBe(1);
   await chat.stop();
 });

@@ -60,7 +60,7 @@ test("a reload that started before a change of this tab does not revert the chan
   release();
   await read;
   expect(chat.state.get()).toMatchObject({ chat: { title: "Mine" } });
-  expect(stamps).toEqual(stamps.toSorted((one, other) => one - other));
+  expect(stamps).toEqual(stamps.toSorted((a, b) => a - b));
 });
 
 test("a change of this tab is shown together with another client's earlier change", async () => {
@@ -81,6 +81,6 @@ test("a change of this tab is shown together with another client's earlier chang
   const after = await waitForAnswer(chat);
   expect(after.chat.nodes[root]?.pinned).toBe(true);
   expect(Object.keys(after.chat.nodes)).toHaveLength(4);
-  expect(stamps).toEqual(stamps.toSorted((one, other) => one - other));
+  expect(stamps).toEqual(stamps.toSorted((a, b) => a - b));
   expect(after.chat).toEqual((await client.get(chat.chatId)).chat);
 });

@@ -30,7 +30,7 @@ test("growing text keeps all pieces except the last, and is split as if at once"
       const well = (end: number) => fullText.slice(0, end).isWellFormed();
       const ends = [...cuts, fullText.length]
         .filter((end) => end <= fullText.length && well(end))
-        .toSorted((one, other) => one - other);
+        .toSorted((a, b) => a - b);
       let grown = splitText("");
       for (const end of ends) {
         const next = splitText(fullText.slice(0, end), grown);

@@ -30,7 +30,7 @@ beforeEach(() => {
         newlyObserved.push(element);
       }
       unobserve(element: Element) {
-        newlyObserved = newlyObserved.filter((each) => each !== element);
+        newlyObserved = newlyObserved.filter((observed) => observed !== element);
       }
       disconnect() {}
     },

@@ -18,7 +18,7 @@ const endMs = 10_000;
 /** Creates the attacks that once succeeded and are not in the tables of the other parts, with the sizes that they used. */
 export async function createKnownPart(
   token: string,
-  isWanted: (name: string) => boolean,
+  isSelected: (name: string) => boolean,
 ): Promise<AttackPart> {
   const key = createSecret("key of the known upstream");
   const upstream = await startHostileUpstream((path, body) => {
@@ -35,7 +35,7 @@ export async function createKnownPart(
   return {
     name: "known attacks",
     toml: `${wires.map((wire) => `[upstreams.${wire}]\nbase_url = "${upstream.url}/v1"\nspeaks = "${wire}"\napi_key = "${key}"\nmodels = ["m"]\nretries = 0\nidle_timeout_seconds = 5\n`).join("")}[chats]\nmodel = "chat/m"\ntitles = false\n[agents.helper]\nmodel = "chat/m"\n`,
-    cases: cases.filter(({ name }) => isWanted(name)),
+    cases: cases.filter(({ name }) => isSelected(name)),
     concurrency: 3,
     secrets,
     close: () => upstream.close(),

@@ -17,7 +17,7 @@ const taskMs = 45_000;
 /** Creates tasks whose only tool belongs to a hostile server, over HTTP and over standard input and output. */
 export async function createMcpPart(
   token: string,
-  isWanted: (name: string) => boolean,
+  isSelected: (name: string) => boolean,
 ): Promise<AttackPart> {
   const key = createSecret("key of the MCP server");
   const modes = [...mcpModes, ...httpModes];
@@ -41,17 +41,17 @@ export async function createMcpPart(
         ]
       : []),
   ]);
-  const wantedServers = servers.filter(({ name }) => isWanted(name));
+  const selectedServers = servers.filter(({ name }) => isSelected(name));
   return {
     name: "hostile MCP servers",
     toml: [
       `[upstreams.script]\nbase_url = "${model.url}/v1"\nspeaks = "chat"\nmodels = ["m"]\n`,
-      ...wantedServers.map(
+      ...selectedServers.map(
         ({ group, toml }) =>
           `[mcp.${group}]\napproval = "auto"\ntimeout_seconds = ${callSeconds}\n${toml}`,
       ),
     ].join(""),
-    cases: wantedServers.map(({ name, group, mode }) => createCase(name, group, mode, token)),
+    cases: selectedServers.map(({ name, group, mode }) => createCase(name, group, mode, token)),
     // Most of them wait for something that never comes.
     concurrency: 12,
     secrets: new SecretScanner({ "the key of the MCP server": key, "the token": token }),

@@ -22,7 +22,7 @@ export interface UpstreamOptions {
   generated: number;
   /** True: only some variants of a mode are played. */
   quick: boolean;
-  isWanted: (name: string) => boolean;
+  isSelected: (name: string) => boolean;
 }
 
 /** Number of variants per mode in the short form. */
@@ -32,7 +32,7 @@ const fewVariants = 6;
 export async function createUpstreamPart(
   token: string,
   seed: number,
-  { generated, quick, isWanted }: UpstreamOptions,
+  { generated, quick, isSelected }: UpstreamOptions,
 ): Promise<AttackPart> {
   const key = createSecret("upstream");
   const modes = [
@@ -42,7 +42,7 @@ export async function createUpstreamPart(
     ...responsesModes,
     ...errorModes,
     ...generatedModes(seed, generated),
-  ].filter(({ name }) => isWanted(name));
+  ].filter(({ name }) => isSelected(name));
   const upstream = await startHostileUpstream((path, body) => {
     const mode = modes[Number(/^\/m(\d+)\//.exec(path)?.[1])];
     return mode === undefined || body["model"] === "good" ? sendGoodReply : mode.play;

@@ -66,7 +66,7 @@ export class EventStreams {
         chats === undefined &&
         tasks.every(({ wasDoneBefore }) => wasDoneBefore)
       )
-        // Only a 204 keeps an EventSource from reconnecting forever.
+        // Only a 204 prevents an EventSource from reconnecting forever.
         return void context.response.writeHead(204).end();
       const rejectedWriters = (streamRequest.rejectedTasks ?? []).map(
         (task) => new RejectedTaskWriter(task, connection),

@@ -2,7 +2,7 @@ import type { TaskEvent, TaskTree } from "@deltawire/tasks";
 import type { TaskRecords } from "../task-runtime.ts";
 
 export interface TaskRecovery {
-  /** How often the task was resumed after a crash. */
+  /** The number of times that the task was resumed after a crash. */
   epoch: number;
   /** Number of the first event since the task was last resumed. */
   recovered_at?: number;

@@ -44,7 +44,10 @@ export function blobUrl(hash: string): string {
 }
 
 /** Builds a completed answer. */
-export function answer(output: AnswerVersion["output"], more: Partial<NewAnswer> = {}): NewAnswer {
+export function answer(
+  output: AnswerVersion["output"],
+  overrides: Partial<NewAnswer> = {},
+): NewAnswer {
   return {
     by: "model",
     status: "completed",
@@ -53,7 +56,7 @@ export function answer(output: AnswerVersion["output"], more: Partial<NewAnswer>
     output,
     references: [],
     notices: [],
-    ...more,
+    ...overrides,
   };
 }
 
@@ -128,7 +131,7 @@ export function createChildTask(
   parent: string,
   taskId: string,
   output: TaskState["output"],
-  more: Partial<TaskState> = {},
+  overrides: Partial<TaskState> = {},
 ): TaskState {
   return {
     task_id: taskId,
@@ -154,7 +157,7 @@ export function createChildTask(
     epoch: 0,
     executions: [],
     inputs: [],
-    ...more,
+    ...overrides,
   };
 }
 
