@@ -42,10 +42,10 @@ export function median(values: readonly number[]): number {
 
 export function quantile(values: readonly number[], fraction: number): number {
   const sorted = Float64Array.from(values).toSorted();
-  const at = (sorted.length - 1) * fraction;
-  const below = sorted[Math.floor(at)] ?? NaN;
-  const above = sorted[Math.ceil(at)] ?? NaN;
-  return below + (above - below) * (at - Math.floor(at));
+  const index = (sorted.length - 1) * fraction;
+  const below = sorted[Math.floor(index)] ?? NaN;
+  const above = sorted[Math.ceil(index)] ?? NaN;
+  return below + (above - below) * (index - Math.floor(index));
 }
 
 /** Returns the interquartile range as a fraction of the median. */

@@ -87,7 +87,7 @@ export interface StartedProcess {
 }
 
 /** Returns the command that runs a file with the current Node. `file` is a URL from `import.meta.resolve`. */
-export function nodeCommand(file: string, ...args: readonly (string | number)[]): string[] {
+export function buildNodeCommand(file: string, ...args: readonly (string | number)[]): string[] {
   return [
     process.execPath,
     "--conditions=@deltawire/source",
@@ -118,7 +118,7 @@ export async function waitUntilReady(
 const messageTimeoutMs = 240_000;
 
 /** Resolves with the next message of a process. Rejects if the process ends first. */
-export async function nextMessage(target: StartedProcess): Promise<unknown> {
+export async function waitForMessage(target: StartedProcess): Promise<unknown> {
   const { name, child } = target;
   const ended = new AbortController();
   const onExit = () => ended.abort(new Error(`${name} ended:\n${target.log()}`));

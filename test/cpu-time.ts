@@ -5,14 +5,14 @@
 export function measureCpuTime(work: () => void): number {
   const before = process.threadCpuUsage();
   work();
-  return cpuTimeSince(before);
+  return measureCpuTimeSince(before);
 }
 
 /** Measures the CPU time of asynchronous work on this thread, without waiting times and other threads. */
 export async function measureCpuTimeAsync(work: () => Promise<unknown>): Promise<number> {
   const before = process.threadCpuUsage();
   await work();
-  return cpuTimeSince(before);
+  return measureCpuTimeSince(before);
 }
 
 /**
@@ -24,7 +24,7 @@ export async function measureLongestBlock(work: () => Promise<unknown>): Promise
   let isDone = false;
   let before = process.threadCpuUsage();
   const sample = (): void => {
-    longest = Math.max(longest, cpuTimeSince(before));
+    longest = Math.max(longest, measureCpuTimeSince(before));
     before = process.threadCpuUsage();
     if (!isDone) setImmediate(sample);
   };
@@ -34,7 +34,7 @@ export async function measureLongestBlock(work: () => Promise<unknown>): Promise
   } finally {
     isDone = true;
   }
-  return Math.max(longest, cpuTimeSince(before));
+  return Math.max(longest, measureCpuTimeSince(before));
 }
 
 /**
@@ -55,7 +55,7 @@ function measureFastest(work: () => void): number {
   return Math.min(measureCpuTime(work), measureCpuTime(work), measureCpuTime(work));
 }
 
-function cpuTimeSince(before: NodeJS.CpuUsage): number {
+function measureCpuTimeSince(before: NodeJS.CpuUsage): number {
   const { user, system } = process.threadCpuUsage(before);
   return (user + system) / 1000;
 }

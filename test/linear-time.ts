@@ -162,7 +162,7 @@ function measureGrowth(
     if (longMs < minMeasurableMs) return undefined;
     const shortMs = measureCpuTime(() => void run(short));
     if (longMs < maxGrowth * Math.max(shortMs, 1)) return undefined;
-    growth = `${shortMs.toFixed(0)} ms, ${longMs.toFixed(0)} ms for 4 times as much`;
+    growth = `${shortMs.toFixed(0)} ms, ${longMs.toFixed(0)} ms for 4 times the length`;
   }
   return growth;
 }

@@ -65,8 +65,8 @@ function createReply(): ReadableStream<Uint8Array> {
   const bytes = Uint8Array.from(text, (letter) => letter.charCodeAt(0));
   return new ReadableStream({
     start(controller) {
-      for (let at = 0; at < bytes.length; at += 100)
-        controller.enqueue(bytes.subarray(at, at + 100));
+      for (let index = 0; index < bytes.length; index += 100)
+        controller.enqueue(bytes.subarray(index, index + 100));
       controller.close();
     },
   });

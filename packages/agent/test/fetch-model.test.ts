@@ -178,7 +178,7 @@ describe.each([1, 7, 100_000])("in chunks of %i bytes,", (size) => {
         },
       ],
     });
-    expect(events.map((each) => each["sequence_number"])).toEqual(events.map((_, at) => at));
+    expect(events.map((each) => each["sequence_number"])).toEqual(events.map((_, index) => index));
     expect(requests[0]).toMatchObject({
       path: "/v1/chat/completions",
       headers: { authorization: `Bearer ${key}` },
@@ -203,7 +203,7 @@ describe.each([1, 7, 100_000])("in chunks of %i bytes,", (size) => {
     });
     expect(events.filter(({ type }) => type === "response.output_item.added")).toHaveLength(2);
     expect(events.filter(({ type }) => type === "response.output_item.done")).toHaveLength(2);
-    expect(events.map((each) => each["sequence_number"])).toEqual(events.map((_, at) => at));
+    expect(events.map((each) => each["sequence_number"])).toEqual(events.map((_, index) => index));
     expect(requests[0]).toMatchObject({
       path: "/v1/responses",
       body: { model: "m", stream: true, store: false, input: "Hello" },

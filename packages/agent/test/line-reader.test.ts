@@ -20,8 +20,8 @@ test("lines do not depend on how the bytes are split", () => {
   fc.assert(
     fc.property(bytes, fc.array(fc.nat({ max: 900 })), (allBytes, cuts) => {
       const positions = [0, ...cuts.toSorted((a, b) => a - b), allBytes.length];
-      const pieces = positions.map((from, at) =>
-        allBytes.subarray(from, positions[at + 1] ?? from),
+      const pieces = positions.map((from, index) =>
+        allBytes.subarray(from, positions[index + 1] ?? from),
       );
       expect(readLines(pieces, 300)).toEqual(readLines([allBytes], 300));
     }),

@@ -88,8 +88,8 @@ test.each([
   ["(?:|a)+b", "aab", ["aab"]],
 ])("%s matches in %j: %j", (source, searchedText, expected) => {
   const spans = compileLinearPattern(source, "m").findAll(searchedText);
-  const found = spans.flatMap((start, at) =>
-    at % 2 === 0 ? [searchedText.slice(start, spans[at + 1])] : [],
+  const found = spans.flatMap((start, index) =>
+    index % 2 === 0 ? [searchedText.slice(start, spans[index + 1])] : [],
   );
   expect(found).toEqual(expected);
 });
@@ -157,10 +157,10 @@ test("unsupported flags are rejected", () => {
 
 test("a search has a memory limit", () => {
   // Many states, each with a transition for every class and every combination of six assertions.
-  const classes = Array.from({ length: 60 }, (_, at) => String.fromCodePoint(0x4e00 + at));
+  const classes = Array.from({ length: 60 }, (_, index) => String.fromCodePoint(0x4e00 + index));
   const source = `(?:[ab]{14}a[ab${classes.join("")}]*|${classes.join("|")}|\\bq|q\\B|^q|q$|(?=q)q|(?<=q)q)x`;
-  const searchedText = Array.from({ length: 400_000 }, (_, at) =>
-    Math.sin(at * at) > 0 ? "a" : Math.sin(at) > 0.95 ? (classes[at % 60] ?? "b") : "b",
+  const searchedText = Array.from({ length: 400_000 }, (_, index) =>
+    Math.sin(index * index) > 0 ? "a" : Math.sin(index) > 0.95 ? (classes[index % 60] ?? "b") : "b",
   )
     .join("")
     .concat("x");

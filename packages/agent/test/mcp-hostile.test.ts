@@ -268,7 +268,7 @@ describe("tool lists", () => {
   test("with too many tools are truncated, with a warning", async () => {
     const { group, warnings } = await connect({
       url: await startListingServer(() => ({
-        tools: Array.from({ length: 20_000 }, (_, at) => ({ ...anyTool, name: `t${at}` })),
+        tools: Array.from({ length: 20_000 }, (_, index) => ({ ...anyTool, name: `t${index}` })),
       })),
     });
     expect(group.tools).toHaveLength(1000);

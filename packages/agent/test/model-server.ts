@@ -94,8 +94,8 @@ export async function writeInChunks(
   size: number,
 ): Promise<void> {
   const bytes = Buffer.from(text);
-  for (let at = 0; at < bytes.length; at += size) {
-    response.write(bytes.subarray(at, at + size));
+  for (let index = 0; index < bytes.length; index += size) {
+    response.write(bytes.subarray(index, index + size));
     await new Promise((resolve) => setImmediate(resolve));
   }
 }

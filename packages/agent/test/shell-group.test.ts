@@ -160,10 +160,10 @@ describe("the processes of a command", () => {
       });
       running.catch(() => {});
       await waitForProcess(sleepSeconds);
-      const at = performance.now();
+      const startedAt = performance.now();
       abort.abort(new Error("cancelled"));
       await expect(running).rejects.toThrow("cancelled");
-      expect(performance.now() - at).toBeLessThan(1_000);
+      expect(performance.now() - startedAt).toBeLessThan(1_000);
       expect(findProcesses(sleepSeconds)).toEqual([]);
     },
   );
@@ -196,11 +196,11 @@ describe("the processes of a command", () => {
     ],
   ])("end with the command, even those in the background%s", async (_, command) => {
     const sleepSeconds = uniqueSleepSeconds();
-    const at = performance.now();
+    const startedAt = performance.now();
     expect(await run(command(sleepSeconds))).toBe(
       "exit code 0\n(background processes of the command were terminated)\ndone\n",
     );
-    expect(performance.now() - at).toBeLessThan(5_000);
+    expect(performance.now() - startedAt).toBeLessThan(5_000);
     expect(findProcesses(sleepSeconds)).toEqual([]);
   });
 

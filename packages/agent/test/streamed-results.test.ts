@@ -255,9 +255,9 @@ describe("a tool that streams", () => {
     for (const size of [1, 3, 7, 1000]) {
       const { agent } = createAgent(async (_input, { stream }) => {
         const text = `before ${key} after`;
-        for (let at = 0; at < text.length; at += size) {
-          stream.text(text.slice(at, at + size));
-          if (at < 20) await sleep(60);
+        for (let index = 0; index < text.length; index += size) {
+          stream.text(text.slice(index, index + size));
+          if (index < 20) await sleep(60);
         }
       });
       const options = {

@@ -251,7 +251,9 @@ test("a long text is shown completely up to a limit, and as a file above it", as
   expect(getItemText(short.result)).toHaveLength(100_000);
   const huge = await runOnce(() => "y".repeat(3_000_000));
   expect(huge.result?.block_list).toMatchObject([{ type: "file", media_type: "text/plain" }]);
-  const data = await runOnce(() => ({ list: Array.from({ length: 100_000 }, (_, at) => at) }));
+  const data = await runOnce(() => ({
+    list: Array.from({ length: 100_000 }, (_, index) => index),
+  }));
   expect(data.result?.block_list).toMatchObject([{ type: "file", media_type: "application/json" }]);
   expect((await readLogText(data.started)).length).toBeLessThan(4 * maxModelCharacters);
 });

@@ -123,7 +123,7 @@ describe("calls of one round", () => {
   }
 
   const calls = (name: string, ...ms: number[]) =>
-    ms.map((each, at) => ({ call: name, args: { n: `${name}${at}`, ms: each } }));
+    ms.map((each, index) => ({ call: name, args: { n: `${name}${index}`, ms: each } }));
 
   test("run in parallel if their tools allow it, with results in the order of the calls", async () => {
     const record = { now: 0, most: 0, order: [] as string[] };
@@ -200,7 +200,9 @@ describe("calls of one round", () => {
 });
 
 describe("a result that is too long for the model", () => {
-  const fullText = Array.from({ length: 12_000 }, (_, at) => `line ${at} \u{1F600}`).join("\n");
+  const fullText = Array.from({ length: 12_000 }, (_, index) => `line ${index} \u{1F600}`).join(
+    "\n",
+  );
 
   test("is truncated with a note and can be read page by page, without gaps or repetition", async () => {
     const { agent, model } = scriptedAgent(

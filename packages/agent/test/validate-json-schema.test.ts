@@ -520,7 +520,7 @@ describe("untrusted schemas and values", () => {
   const createMany = (count: number, entry: (index: number) => JsonObject): JsonObject[] =>
     Array.from({ length: count }, (_, index) => entry(index));
   const names = Object.fromEntries(
-    createMany(500, (index) => ({ index })).map((one, at) => [`k${at}`, one]),
+    createMany(500, (index) => ({ index })).map((one, index) => [`k${index}`, one]),
   );
 
   test.each<[string, JsonObject, unknown]>([
@@ -543,7 +543,7 @@ describe("untrusted schemas and values", () => {
       "hundreds of patterns for hundreds of names",
       {
         patternProperties: Object.fromEntries(
-          createMany(2000, () => ({})).map((one, at) => [`^(${at}+)+$`, one]),
+          createMany(2000, () => ({})).map((one, index) => [`^(${index}+)+$`, one]),
         ),
       },
       names,
@@ -557,13 +557,13 @@ describe("untrusted schemas and values", () => {
       "hundreds of resources entered in any order",
       {
         $defs: Object.fromEntries(
-          Array.from({ length: 300 }, (_, at) => [
-            `r${at}`,
+          Array.from({ length: 300 }, (_, index) => [
+            `r${index}`,
             {
-              $id: `r${at}`,
-              $dynamicAnchor: `a${at}`,
+              $id: `r${index}`,
+              $dynamicAnchor: `a${index}`,
               anyOf: Array.from({ length: 300 }, (_unused, to) => ({
-                items: { $ref: `r${(at * 7 + to) % 300}` },
+                items: { $ref: `r${(index * 7 + to) % 300}` },
               })),
             },
           ]),

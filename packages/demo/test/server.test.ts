@@ -232,12 +232,12 @@ describe("the demo server", () => {
   test("records the last requests up to a limit", async () => {
     const server = await startDemoServer();
     try {
-      for (let at = 0; at < 60; at++)
+      for (let index = 0; index < 60; index++)
         await (
           await fetch(`${server.url}/chat/completions`, {
             method: "POST",
-            headers: { "x-number": String(at) },
-            body: JSON.stringify(buildRequest(`Hello ${at}`, { tools: [shell] })),
+            headers: { "x-number": String(index) },
+            body: JSON.stringify(buildRequest(`Hello ${index}`, { tools: [shell] })),
           })
         ).text();
       expect(server.requests).toHaveLength(50);
@@ -261,7 +261,8 @@ describe("the other routes of the demo server", () => {
     const [one = [], near = [], distant = []] = (
       reply as { data: { embedding: number[] }[] }
     ).data.map(({ embedding }) => embedding);
-    const dot = (a: number[], b: number[]) => a.reduce((sum, x, at) => sum + x * (b[at] ?? 0), 0);
+    const dot = (a: number[], b: number[]) =>
+      a.reduce((sum, x, index) => sum + x * (b[index] ?? 0), 0);
     expect(dot(one, one)).toBeCloseTo(1, 4);
     expect(dot(one, near)).toBeGreaterThan(dot(one, distant) + 0.3);
     expect(await (await postJson("/embeddings", { model: "clean", input })).json()).toEqual(reply);
@@ -289,8 +290,8 @@ describe("the other routes of the demo server", () => {
     expect(data).toHaveLength(2);
     const png = Buffer.from(data[0]?.b64_json ?? "", "base64");
     expect(png.toString("latin1", 1, 4)).toBe("PNG");
-    const at = png.indexOf("IDAT");
-    const pixels = inflateSync(png.subarray(at + 4, at + 4 + png.readUInt32BE(at - 4)));
+    const index = png.indexOf("IDAT");
+    const pixels = inflateSync(png.subarray(index + 4, index + 4 + png.readUInt32BE(index - 4)));
     expect(pixels).toHaveLength(64 * (1 + 64 * 3));
   });
 
@@ -333,7 +334,9 @@ describe("the other routes of the demo server", () => {
       fc.property(fc.array(fc.nat(body.length), { maxLength: 20 }), (cuts) => {
         const upload = new MultipartParser("b");
         const positions = [0, ...cuts.toSorted((a, b) => a - b), body.length];
-        positions.slice(1).forEach((end, at) => upload.push(body.subarray(positions[at], end)));
+        positions
+          .slice(1)
+          .forEach((end, index) => upload.push(body.subarray(positions[index], end)));
         expect([...upload.fields]).toEqual([["model", "clean"]]);
         expect(upload.files).toEqual([
           { field: "empty", filename: "e", size: 0, checksum: 0, firstBytes: Buffer.alloc(0) },

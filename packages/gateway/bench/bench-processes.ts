@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import type { LoadOrder, LoadResult } from "./load.ts";
 import {
-  nodeCommand,
+  buildNodeCommand,
   type StartedProcess,
   type BenchEnvironment,
 } from "../../../bench/processes.ts";
@@ -26,15 +26,15 @@ export interface BenchProcesses {
 export async function startBenchProcesses(environment: BenchEnvironment): Promise<BenchProcesses> {
   const upstream = environment.start(
     "upstream",
-    nodeCommand(import.meta.resolve("./upstream.ts")),
+    buildNodeCommand(import.meta.resolve("./upstream.ts")),
     {
       ipc: true,
     },
   );
-  const clients = environment.start("clients", nodeCommand(import.meta.resolve("./load.ts")), {
+  const clients = environment.start("clients", buildNodeCommand(import.meta.resolve("./load.ts")), {
     ipc: true,
   });
-  const { port } = (await nextMessage(upstream)) as { port: number };
+  const { port } = (await waitForMessage(upstream)) as { port: number };
   return {
     upstreamPort: port,
     async runLoad({ target, place, pids, started }, load, whenOpen) {
@@ -47,11 +47,11 @@ export async function startBenchProcesses(environment: BenchEnvironment): Promis
         ...load,
       };
       clients.child.send(order);
-      let message = (await nextMessage(clients)) as ClientMessage;
+      let message = (await waitForMessage(clients)) as ClientMessage;
       while (message === "open") {
         if (whenOpen === undefined) upstream.child.send("finish");
         else await whenOpen();
-        const next = nextMessage(clients);
+        const next = waitForMessage(clients);
         clients.child.send("continue");
         message = (await next) as ClientMessage;
       }
@@ -73,7 +73,7 @@ type ClientMessage = "open" | { result: LoadResult } | { error: string };
 /** Longer than the longest load on a slow machine. */
 const messageTimeoutMs = 90_000;
 
-async function nextMessage({ name, child, ...started }: StartedProcess): Promise<unknown> {
+async function waitForMessage({ name, child, ...started }: StartedProcess): Promise<unknown> {
   const ended = new AbortController();
   const onExit = () => ended.abort(new Error(`${name} ended: ${started.log()}`));
   child.once("exit", onExit);

@@ -1,28 +1,28 @@
 import {
   argumentsClosing,
-  argumentsDelta,
+  formatArgumentsDelta,
   argumentsOpening,
   callIds,
-  numbersTo,
-  textDelta,
+  listNumbersTo,
+  formatTextDelta,
   toolName,
   type WrittenStream,
 } from "./deltas.ts";
 
-export function chatText(chunks: number): WrittenStream {
+export function createChatText(chunks: number): WrittenStream {
   return {
-    opening: chatEvent({ role: "assistant", content: "", refusal: null }),
-    chunks: numbersTo(chunks).map((nth) => chatEvent({ content: textDelta(nth) })),
-    closing: () => chatEnding("stop", chunks),
+    opening: formatChatEvent({ role: "assistant", content: "", refusal: null }),
+    chunks: listNumbersTo(chunks).map((nth) => formatChatEvent({ content: formatTextDelta(nth) })),
+    closing: () => formatChatEnding("stop", chunks),
   };
 }
 
-export function chatTools(chunks: number): WrittenStream {
+export function createChatTools(chunks: number): WrittenStream {
   const second = Math.floor(chunks / 2);
   const fragment = (index: number, text: string) =>
-    chatEvent({ tool_calls: [{ index, function: { arguments: text } }] });
+    formatChatEvent({ tool_calls: [{ index, function: { arguments: text } }] });
   const callOpening = (index: number) =>
-    chatEvent({
+    formatChatEvent({
       tool_calls: [
         {
           index,
@@ -33,25 +33,25 @@ export function chatTools(chunks: number): WrittenStream {
       ],
     }) + fragment(index, argumentsOpening);
   return {
-    opening: chatEvent({ role: "assistant", content: null }) + callOpening(0),
-    chunks: numbersTo(chunks).map((nth) => {
+    opening: formatChatEvent({ role: "assistant", content: null }) + callOpening(0),
+    chunks: listNumbersTo(chunks).map((nth) => {
       const index = nth < second ? 0 : 1;
       const before = nth === second ? fragment(0, argumentsClosing) + callOpening(1) : "";
-      return before + fragment(index, argumentsDelta(nth));
+      return before + fragment(index, formatArgumentsDelta(nth));
     }),
-    closing: () => fragment(1, argumentsClosing) + chatEnding("tool_calls", chunks),
+    closing: () => fragment(1, argumentsClosing) + formatChatEnding("tool_calls", chunks),
   };
 }
 
-function chatEvent(delta: object, finish_reason: string | null = null): string {
+function formatChatEvent(delta: object, finish_reason: string | null = null): string {
   const choices = [{ index: 0, delta, logprobs: null, finish_reason }];
   return `data: ${JSON.stringify({ ...chatEnvelope, choices, usage: null })}\n\n`;
 }
 
-function chatEnding(finish: string, tokens: number): string {
+function formatChatEnding(finish: string, tokens: number): string {
   const usage = { prompt_tokens: 900, completion_tokens: tokens, total_tokens: tokens + 900 };
   const last = JSON.stringify({ ...chatEnvelope, choices: [], usage });
-  return `${chatEvent({}, finish)}data: ${last}\n\ndata: [DONE]\n\n`;
+  return `${formatChatEvent({}, finish)}data: ${last}\n\ndata: [DONE]\n\n`;
 }
 
 const chatEnvelope = {

@@ -4,9 +4,9 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import type { BuildProgress } from "./chats/build.ts";
 import { sendTimed } from "./chats/timed-request.ts";
-import { readingCases, writingCases, type BenchCase } from "./chats/cases.ts";
+import { readingCases, createWritingCases, type BenchCase } from "./chats/cases.ts";
 import { plantedTexts, type ChatLibrary } from "./chats/chat-library.ts";
-import { runInRounds, p95, printTimed, type TimedCase } from "./chats/rounds.ts";
+import { runInRounds, computeP95, printTimed, type TimedCase } from "./chats/rounds.ts";
 import {
   printGoals,
   type Goal,
@@ -19,9 +19,9 @@ import { machineDescription, printMeasurementWarnings } from "../../../bench/mac
 import { readResidentBytes, median } from "../../../bench/measure.ts";
 import {
   createBenchEnvironment,
-  nodeCommand,
+  buildNodeCommand,
   type StartedProcess,
-  nextMessage,
+  waitForMessage,
 } from "../../../bench/processes.ts";
 
 /*
@@ -68,7 +68,7 @@ async function build(path: string): Promise<void> {
   const all = chats.toLocaleString("en");
   const building = performance.now();
   const seconds = () => (performance.now() - building) / 1000;
-  const file = nodeCommand(import.meta.resolve("./chats/build.ts"), path, chats, messages);
+  const file = buildNodeCommand(import.meta.resolve("./chats/build.ts"), path, chats, messages);
   const builder = environment.start("build", file, { ipc: true });
   const ended = new AbortController();
   builder.child.once("exit", () =>
@@ -94,21 +94,21 @@ async function measureOverHttp(path: string): Promise<Goal[]> {
   const starting = performance.now();
   const gateway = environment.start(
     "gateway",
-    nodeCommand(import.meta.resolve("../check/measured-gateway.ts")),
+    buildNodeCommand(import.meta.resolve("../check/measured-gateway.ts")),
     {
       ipc: true,
     },
   );
-  gateway.child.send({ toml: config(path) });
-  const { url } = (await nextMessage(gateway)) as { url: string };
+  gateway.child.send({ toml: buildConfig(path) });
+  const { url } = (await waitForMessage(gateway)) as { url: string };
   await sendTimed({ url: `${url}/api/chats?limit=1` });
   const ready = performance.now() - starting;
   const floor = environment.start(
     "floor",
-    nodeCommand(import.meta.resolve("./chats/baseline-server.ts"), path),
+    buildNodeCommand(import.meta.resolve("./chats/baseline-server.ts"), path),
     { ipc: true },
   );
-  const { url: floorUrl } = (await nextMessage(floor)) as { url: string };
+  const { url: floorUrl } = (await waitForMessage(floor)) as { url: string };
 
   const read = await runInRounds(await readingCases(url, floorUrl, library), rounds);
   const inGroup = (group: BenchCase["group"]) =>
@@ -122,7 +122,7 @@ async function measureOverHttp(path: string): Promise<Goal[]> {
   printTimed(title("Search, the first 20 chats"), "a list of 20", inGroup("search"));
   await compareWithScan(floorUrl, inGroup("search"));
   await environment.stop(floor);
-  const written = await runInRounds(await writingCases(url, library), Math.min(rounds, 30));
+  const written = await runInRounds(await createWritingCases(url, library), Math.min(rounds, 30));
   printTimed("Changes, over HTTP", "JSON.parse", written);
   console.log(
     `\nThe gateway was ready ${ready.toFixed(0)} ms after its start and uses ${formatMiB(readResidentBytes([gateway.pid]))} MiB.`,
@@ -135,7 +135,7 @@ async function measureOverHttp(path: string): Promise<Goal[]> {
   ];
 }
 
-function config(path: string): string {
+function buildConfig(path: string): string {
   return `[server]
 port = 0
 demo = false
@@ -171,9 +171,10 @@ async function compareWithScan(floor: string, searches: readonly TimedCase[]): P
 }
 
 function evaluateGoal(group: string, all: readonly TimedCase[]): Goal {
-  const sorted = all.toSorted((a, b) => p95(b.took) - p95(a.took));
-  const missed = sorted.filter(({ took }) => !(p95(took) < goalMs));
-  const format = (timed: TimedCase) => `${timed.benchCase.name} ${formatMs(p95(timed.took))} ms`;
+  const sorted = all.toSorted((a, b) => computeP95(b.took) - computeP95(a.took));
+  const missed = sorted.filter(({ took }) => !(computeP95(took) < goalMs));
+  const format = (timed: TimedCase) =>
+    `${timed.benchCase.name} ${formatMs(computeP95(timed.took))} ms`;
   const { chats, messages } = library;
   return {
     description: `${group} under ${goalMs} ms (p95) with ${chats.toLocaleString("en")} chats of ${messages} messages`,
@@ -190,12 +191,12 @@ async function saves(path: string): Promise<void> {
   const args = [environment.folder, path, library.chats, Math.min(rounds, 50)] as const;
   const started: StartedProcess = environment.start(
     "saves",
-    nodeCommand(import.meta.resolve("./chats/saves.ts"), ...args),
+    buildNodeCommand(import.meta.resolve("./chats/saves.ts"), ...args),
     {
       ipc: true,
     },
   );
-  await nextMessage(started);
+  await waitForMessage(started);
   process.stdout.write(started.log());
   await environment.stop(started);
 }

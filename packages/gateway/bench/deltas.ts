@@ -17,18 +17,18 @@ export const noStamp = "#".repeat(stampDigits);
 /** The expected bytes before the stamp of each delta, one character per byte. */
 export function expectedDeltas(kind: "text" | "tools", chunks: number): string[] {
   return Array.from({ length: chunks }, (_, nth) => {
-    const token = kind === "text" ? tokenAt(nth) : inJson(tokenAt(nth));
-    return Buffer.from(inJson(token)).toString("latin1");
+    const token = kind === "text" ? getToken(nth) : escapeJson(getToken(nth));
+    return Buffer.from(escapeJson(token)).toString("latin1");
   });
 }
 
-export function textDelta(nth: number, stamp?: number): string {
-  return tokenAt(nth) + stampText(nth, stamp);
+export function formatTextDelta(nth: number, stamp?: number): string {
+  return getToken(nth) + stampText(nth, stamp);
 }
 
 /** A piece of the JSON `{"content":"…"}`. */
-export function argumentsDelta(nth: number, stamp?: number): string {
-  return inJson(tokenAt(nth)) + stampText(nth, stamp);
+export function formatArgumentsDelta(nth: number, stamp?: number): string {
+  return escapeJson(getToken(nth)) + stampText(nth, stamp);
 }
 
 function stampText(nth: number, stamp?: number): string {
@@ -37,7 +37,7 @@ function stampText(nth: number, stamp?: number): string {
 }
 
 /** Most tokens are words; about every twelfth needs escapes or more than one byte per character. */
-function tokenAt(nth: number): string {
+function getToken(nth: number): string {
   return tokens[nth % tokens.length] ?? "";
 }
 
@@ -51,24 +51,24 @@ const tokens = [
   " é",
 ];
 
-function inJson(text: string): string {
+function escapeJson(text: string): string {
   return JSON.stringify(text).slice(1, -1);
 }
 
-export function numbersTo(count: number): number[] {
+export function listNumbersTo(count: number): number[] {
   return Array.from({ length: count }, (_, nth) => nth);
 }
 
-export function putStamp(bytes: Buffer, at: number, stamp: number): void {
+export function putStamp(bytes: Buffer, index: number, stamp: number): void {
   let rest = stamp;
-  for (let digit = at + stampDigits - 1; digit >= at; digit -= 1) {
+  for (let digit = index + stampDigits - 1; digit >= index; digit -= 1) {
     bytes[digit] = 48 + (rest % 10);
     rest = Math.floor(rest / 10);
   }
 }
 
 /** Returns a clock in microseconds that all processes of one machine share. Wraps around after `stampDigits` digits. */
-export function sharedClock(): () => number {
+export function createSharedClock(): () => number {
   const offset = Number(process.hrtime.bigint()) / 1e6 - performance.now();
   return () => Math.round((performance.now() + offset) * 1000) % stampRange;
 }

@@ -28,8 +28,8 @@ export function evaluateGoals(
   start: readonly StartRow[],
 ): Goal[] {
   return [
-    ...loads.flatMap(cpuGoal),
-    ...loads.flatMap(lagGoal),
+    ...loads.flatMap(evaluateCpuGoal),
+    ...loads.flatMap(evaluateLagGoal),
     ...memory
       .filter(({ target }) => target.name === translatingTarget)
       .map(({ perStream, timesPipe }) => ({
@@ -47,7 +47,7 @@ export function evaluateGoals(
   ];
 }
 
-function cpuGoal({ name, summaries }: MeasuredLoad): Goal[] {
+function evaluateCpuGoal({ name, summaries }: MeasuredLoad): Goal[] {
   const ours = findSummary(summaries, translatingTarget);
   const strictest = findSummary(summaries, "pipe-undici");
   if (ours === undefined || Number.isNaN(ours.timesPipe)) return [];
@@ -64,7 +64,7 @@ function cpuGoal({ name, summaries }: MeasuredLoad): Goal[] {
   ];
 }
 
-function lagGoal({ name, summaries }: MeasuredLoad): Goal[] {
+function evaluateLagGoal({ name, summaries }: MeasuredLoad): Goal[] {
   const [ours, pipe] = [translatingTarget, "pipe"].map((target) => findSummary(summaries, target));
   if (ours === undefined || pipe === undefined) return [];
   const added = ours.lag.p50 - pipe.lag.p50;
@@ -73,7 +73,7 @@ function lagGoal({ name, summaries }: MeasuredLoad): Goal[] {
       description: `translating, ${name}: lag p50 within ${maxLag} ms of the byte pipe`,
       isMet: added <= maxLag,
       measured:
-        `${signed(added)} ms (${ours.lag.p50.toFixed(2)} vs ${pipe.lag.p50.toFixed(2)}); ` +
+        `${formatSigned(added)} ms (${ours.lag.p50.toFixed(2)} vs ${pipe.lag.p50.toFixed(2)}); ` +
         `p99 ${ours.lag.p99.toFixed(2)} vs ${pipe.lag.p99.toFixed(2)}`,
     },
   ];
@@ -83,6 +83,6 @@ function findSummary(summaries: readonly Summary[], target: string): Summary | u
   return summaries.find((summary) => summary.target === target);
 }
 
-function signed(value: number): string {
+function formatSigned(value: number): string {
   return `${value < 0 ? "−" : "+"}${Math.abs(value).toFixed(2)}`;
 }

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { Agent, request, type IncomingMessage } from "node:http";
 import { readCpuTimeMs, quantile } from "../../../bench/measure.ts";
-import { expectedDeltas, sharedClock, toolName } from "./deltas.ts";
+import { expectedDeltas, createSharedClock, toolName } from "./deltas.ts";
 import { StreamReader } from "./stream-reader.ts";
 import { formatModelName, type StreamShape, type Wire } from "./streams.ts";
 
@@ -54,7 +54,7 @@ export interface Quantiles {
   p99: number;
 }
 
-const clock = sharedClock();
+const clock = createSharedClock();
 
 process.on("message", (order: LoadOrder | "continue") => {
   if (order === "continue") return;
@@ -73,7 +73,7 @@ async function runLoad(order: LoadOrder): Promise<LoadResult> {
     return {
       streams: load.firstBytes.length,
       ...taken,
-      firstByte: quantiles(load.firstBytes),
+      firstByte: computeQuantiles(load.firstBytes),
     };
   } finally {
     load.close();
@@ -99,14 +99,14 @@ const runs: Record<LoadRun["mode"], (load: Load, order: LoadOrder) => Promise<Lo
     const step = run.ramp / streams;
     const all = Promise.all(
       Array.from({ length: streams }, async (_, nth) => {
-        await after(nth * step);
+        await wait(nth * step);
         await load.stream();
       }),
     );
     const measured = async () => {
-      while (load.firstBytes.length < streams) await after(5);
+      while (load.firstBytes.length < streams) await wait(5);
       const take = load.stopwatch();
-      await after(run.window);
+      await wait(run.window);
       if (load.ended > 0) throw new Error("a stream ended before the window did");
       const taken = take();
       if (!load.closed) await pause();
@@ -131,7 +131,7 @@ const runs: Record<LoadRun["mode"], (load: Load, order: LoadOrder) => Promise<Lo
       // In batches: this measures open streams, not a burst of requests.
       while (open.length < stop && failures.length === 0) {
         for (let nth = 0; nth < 50 && open.length < stop; nth += 1) openOne();
-        while (load.firstBytes.length < open.length && failures.length === 0) await after(2);
+        while (load.firstBytes.length < open.length && failures.length === 0) await wait(2);
       }
       if (failures.length > 0) throw failures[0] as Error;
       await pause();
@@ -204,7 +204,7 @@ class Load {
       chunks: this.chunks - before.chunks,
       cpu: readCpuTimeMs(pids) - before.cpu,
       elapsed: performance.now() - before.at,
-      lag: quantiles(this.lags.slice(before.chunks)),
+      lag: computeQuantiles(this.lags.slice(before.chunks)),
     });
   }
 
@@ -281,11 +281,11 @@ function requestBody({ wire, modelPrefix, shape, stores = false }: LoadOrder): o
 
 const systemPrompt = "You are a careful assistant that answers in plain words. ".repeat(40);
 
-function quantiles(values: readonly number[]): Quantiles {
+function computeQuantiles(values: readonly number[]): Quantiles {
   return { p50: quantile(values, 0.5), p99: quantile(values, 0.99) };
 }
 
-function after(milliseconds: number): Promise<void> {
+function wait(milliseconds: number): Promise<void> {
   return new Promise((resolve) => {
     setTimeout(resolve, milliseconds);
   });

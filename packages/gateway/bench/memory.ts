@@ -32,7 +32,7 @@ export async function measureMemory(
   const rows: MemoryRow[] = [];
   for (const target of targets) {
     try {
-      const held = await heldMemory(environment, processes, target, { stops, settling });
+      const held = await measureHeldMemory(environment, processes, target, { stops, settling });
       const [none, most] = [held[0], held.at(-1)];
       const perStream = ((most?.bytes ?? NaN) - (none?.bytes ?? NaN)) / (most?.streams ?? NaN);
       rows.push({ target, held, perStream, timesPipe: NaN });
@@ -58,7 +58,7 @@ export function printMemory(rows: readonly MemoryRow[], stops: readonly number[]
   );
 }
 
-async function heldMemory(
+async function measureHeldMemory(
   environment: BenchEnvironment,
   processes: BenchProcesses,
   target: Target,

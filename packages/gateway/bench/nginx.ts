@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
  * Returns the path of the system's nginx, else of Debian's package, which is unpacked into an ignored folder. That needs no
  * root and starts no service.
  */
-export function nginxProgram(): string {
+export function findNginx(): string {
   const folder = fileURLToPath(new URL("../../../.clients/nginx", import.meta.url));
   const unpacked = join(folder, "usr/sbin/nginx");
   const found = ["/usr/sbin/nginx", "/usr/local/sbin/nginx", unpacked].find(existsSync);
@@ -25,7 +25,7 @@ export function nginxProgram(): string {
 }
 
 /** One worker without buffering and with keep-alive connections. */
-export function nginxConfig(folder: string, port: number, upstreamPort: number): string {
+export function buildNginxConfig(folder: string, port: number, upstreamPort: number): string {
   const temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"];
   return `
 ${process.getuid?.() === 0 ? "user root;" : ""}

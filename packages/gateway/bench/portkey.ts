@@ -11,7 +11,7 @@ const pinned = { hono: "4.9.7", "@hono/node-server": "1.13.5" };
  * Returns the start script of Portkey's gateway, which is installed once into an ignored folder. The pins are also overrides
  * because the gateway would otherwise get its own newer copy.
  */
-export function portkeyServer(): string {
+export function installPortkey(): string {
   const folder = fileURLToPath(new URL("../../../.clients/portkey", import.meta.url));
   const server = join(folder, "node_modules/@portkey-ai/gateway/build/start-server.js");
   if (existsSync(server)) return server;

@@ -62,7 +62,7 @@ try {
     },
     processes.upstreamPort,
   );
-  const from = microseconds();
+  const from = readMicroseconds();
   const { chunks, cpu, elapsed } = await processes.runLoad(
     running,
     options.paced
@@ -77,7 +77,7 @@ try {
           run: { mode: "flat", duration: milliseconds },
         },
   );
-  const to = microseconds();
+  const to = readMicroseconds();
   await environment.stop(running.started, 20_000);
   const [file] = readdirSync(folder);
   const text = readFileSync(join(folder, file ?? ""), "utf8");
@@ -92,7 +92,7 @@ try {
   environment.close();
 }
 
-function microseconds(): number {
+function readMicroseconds(): number {
   return Number(process.hrtime.bigint() / 1000n);
 }
 
@@ -103,11 +103,11 @@ function printTop(
 ): void {
   const frames = new Map(nodes.map(({ id, callFrame }) => [id, formatFrame(callFrame)]));
   const own = new Map<string, number>();
-  let at = startTime;
+  let index = startTime;
   samples.forEach((id, nth) => {
     const time = timeDeltas[nth] ?? 0;
-    at += time;
-    if (at < from || at > to) return;
+    index += time;
+    if (index < from || index > to) return;
     const name = frames.get(id) ?? "?";
     own.set(name, (own.get(name) ?? 0) + time);
   });

@@ -1,15 +1,15 @@
 import {
   argumentsClosing,
-  argumentsDelta,
+  formatArgumentsDelta,
   argumentsOpening,
   callIds,
-  numbersTo,
-  textDelta,
+  listNumbersTo,
+  formatTextDelta,
   toolName,
   type WrittenStream,
 } from "./deltas.ts";
 
-export function responsesText(chunks: number): WrittenStream {
+export function createResponsesText(chunks: number): WrittenStream {
   const at = { item_id: "msg_68f1", output_index: 0, content_index: 0 };
   const part = (text: string) => ({ type: "output_text", annotations: [], logprobs: [], text });
   const item = (status: string, content: object[]) => ({
@@ -19,32 +19,32 @@ export function responsesText(chunks: number): WrittenStream {
     content,
     role: "assistant",
   });
-  const event = eventWriter();
+  const event = createEventWriter();
   return {
     opening:
-      responsesOpening(event) +
+      formatResponsesOpening(event) +
       event("response.output_item.added", { output_index: 0, item: item("in_progress", []) }) +
       event("response.content_part.added", { ...at, part: part("") }),
-    chunks: numbersTo(chunks).map((nth) =>
-      event("response.output_text.delta", { ...at, delta: textDelta(nth), logprobs: [] }),
+    chunks: listNumbersTo(chunks).map((nth) =>
+      event("response.output_text.delta", { ...at, delta: formatTextDelta(nth), logprobs: [] }),
     ),
     closing(stamps) {
-      const text = stamps.map((stamp, nth) => textDelta(nth, stamp)).join("");
+      const text = stamps.map((stamp, nth) => formatTextDelta(nth, stamp)).join("");
       const done = item("completed", [part(text)]);
-      const event = eventWriter(chunks + 4);
+      const event = createEventWriter(chunks + 4);
       return (
         event("response.output_text.done", { ...at, text, logprobs: [] }) +
         event("response.content_part.done", { ...at, part: part(text) }) +
         event("response.output_item.done", { output_index: 0, item: done }) +
-        responsesEnding(event, [done], chunks)
+        formatResponsesEnding(event, [done], chunks)
       );
     },
   };
 }
 
-export function responsesTools(chunks: number): WrittenStream {
+export function createResponsesTools(chunks: number): WrittenStream {
   const second = Math.floor(chunks / 2);
-  const event = eventWriter();
+  const event = createEventWriter();
   const item = (index: number, status: string, text: string) => ({
     id: `fc_68f${index}`,
     type: "function_call",
@@ -68,7 +68,7 @@ export function responsesTools(chunks: number): WrittenStream {
     argumentsOpening +
     stamps
       .slice(from, to)
-      .map((stamp, nth) => argumentsDelta(from + nth, stamp))
+      .map((stamp, nth) => formatArgumentsDelta(from + nth, stamp))
       .join("") +
     argumentsClosing;
   const done = (write: EventWriter, index: number, text: string) =>
@@ -82,18 +82,18 @@ export function responsesTools(chunks: number): WrittenStream {
       item: item(index, "completed", text),
     });
   return {
-    opening: responsesOpening(event) + added(0) + fragment(event, 0, argumentsOpening),
+    opening: formatResponsesOpening(event) + added(0) + fragment(event, 0, argumentsOpening),
     // Calls are added when they start and finished together, which the protocol allows: the end of a call repeats its
     // deltas with the times of sending, which are not known before.
-    chunks: numbersTo(chunks).map((nth) => {
+    chunks: listNumbersTo(chunks).map((nth) => {
       const before =
         nth === second
           ? fragment(event, 0, argumentsClosing) + added(1) + fragment(event, 1, argumentsOpening)
           : "";
-      return before + fragment(event, nth < second ? 0 : 1, argumentsDelta(nth));
+      return before + fragment(event, nth < second ? 0 : 1, formatArgumentsDelta(nth));
     }),
     closing(stamps) {
-      const write = eventWriter(chunks + 7);
+      const write = createEventWriter(chunks + 7);
       const calls = [
         completeArguments(stamps, 0, second),
         completeArguments(stamps, second, chunks),
@@ -101,7 +101,7 @@ export function responsesTools(chunks: number): WrittenStream {
       return (
         fragment(write, 1, argumentsClosing) +
         calls.map((text, index) => done(write, index, text)).join("") +
-        responsesEnding(
+        formatResponsesEnding(
           write,
           calls.map((text, index) => item(index, "completed", text)),
           chunks,
@@ -113,7 +113,7 @@ export function responsesTools(chunks: number): WrittenStream {
 
 type EventWriter = (type: string, fields: object) => string;
 
-function eventWriter(from = 0): EventWriter {
+function createEventWriter(from = 0): EventWriter {
   let next = from;
   return (type, fields) => {
     const data = JSON.stringify({ type, sequence_number: next, ...fields });
@@ -122,12 +122,12 @@ function eventWriter(from = 0): EventWriter {
   };
 }
 
-function responsesOpening(event: EventWriter): string {
+function formatResponsesOpening(event: EventWriter): string {
   const response = { ...responseEnvelope, status: "in_progress", output: [], usage: null };
   return event("response.created", { response }) + event("response.in_progress", { response });
 }
 
-function responsesEnding(event: EventWriter, output: object[], tokens: number): string {
+function formatResponsesEnding(event: EventWriter, output: object[], tokens: number): string {
   const usage = {
     input_tokens: 900,
     input_tokens_details: { cached_tokens: 0 },

@@ -15,8 +15,8 @@ import { machineDescription, printMeasurementWarnings } from "../../../bench/mac
 import { median } from "../../../bench/measure.ts";
 import {
   createBenchEnvironment,
-  nextMessage,
-  nodeCommand,
+  waitForMessage,
+  buildNodeCommand,
   type StartedProcess,
 } from "../../../bench/processes.ts";
 import { formatMs, formatRatio, printGoals, printTable, type Goal } from "../../../bench/report.ts";
@@ -30,7 +30,7 @@ import {
 } from "./scale/cpu-usage.ts";
 import {
   MeasuredCluster,
-  sqliteStore,
+  createSqliteStore,
   startStampedModel,
   startStreamClients,
   type ClusterStore,
@@ -136,7 +136,9 @@ async function measureStored(): Promise<void> {
   const rows: string[][] = [];
   const rates = new Map<string, number>();
   for (const { name, processes, isShared } of variants) {
-    const place = isShared ? { url: await createDatabase() } : sqliteStore(environment, "stored");
+    const place = isShared
+      ? { url: await createDatabase() }
+      : createSqliteStore(environment, "stored");
     const writers = await startWriters(processes, place);
     const results: { rate: number; cpu: CpuUsage }[] = [];
     for (let round = 0; round <= effort.rounds; round += 1) {
@@ -172,12 +174,12 @@ async function startWriters(
   count: number,
   place: Pick<StoreWriterOptions, "url" | "path">,
 ): Promise<StartedProcess[]> {
-  const program = nodeCommand(import.meta.resolve("./scale/store-writer.ts"));
+  const program = buildNodeCommand(import.meta.resolve("./scale/store-writer.ts"));
   const writers: StartedProcess[] = [];
   for (let index = 0; index < count; index += 1) {
     const writer = environment.start(`writer-${index}`, program, { ipc: true });
     writer.child.send({ open: { ...place, name: `writer${index}` } });
-    await nextMessage(writer);
+    await waitForMessage(writer);
     writers.push(writer);
   }
   return writers;
@@ -194,7 +196,7 @@ async function runWriters(
   const began = performance.now();
   const counts = await Promise.all(
     writers.map(async (writer) => {
-      const answer = nextMessage(writer);
+      const answer = waitForMessage(writer);
       writer.child.send({ tasks: storeTasks / writers.length, ms: effort.storeMs });
       return ((await answer) as { events: number }).events;
     }),
@@ -215,7 +217,8 @@ function listClusterVariants(counts: readonly number[]): ClusterVariant[] {
     {
       name: "SQLite, 1 process",
       processes: 1,
-      createStore: () => Promise.resolve(sqliteStore(environment, `gateway-${performance.now()}`)),
+      createStore: () =>
+        Promise.resolve(createSqliteStore(environment, `gateway-${performance.now()}`)),
     },
     ...counts.flatMap((processes) =>
       buses.map((redisUrl) => ({

@@ -18,12 +18,12 @@ export class StreamReader {
 
   read(bytes: Buffer, now: number, lags: number[]): void {
     const text = this.#rest + bytes.toString("latin1");
-    let at = 0;
-    for (let end = text.indexOf("\n\n"); end !== -1; end = text.indexOf("\n\n", at)) {
-      this.#event(text, at, end, now, lags);
-      at = end + 2;
+    let index = 0;
+    for (let end = text.indexOf("\n\n"); end !== -1; end = text.indexOf("\n\n", index)) {
+      this.#event(text, index, end, now, lags);
+      index = end + 2;
     }
-    this.#rest = text.slice(at);
+    this.#rest = text.slice(index);
   }
 
   problem(): string | undefined {
@@ -54,16 +54,22 @@ export class StreamReader {
   }
 
   #stamps(text: string, start: number, end: number, now: number, lags: number[]): void {
-    for (let at = text.indexOf("@", start); at !== -1 && at < end; at = text.indexOf("@", at + 1)) {
+    for (
+      let index = text.indexOf("@", start);
+      index !== -1 && index < end;
+      index = text.indexOf("@", index + 1)
+    ) {
       const expected = this.#expected[this.chunks];
-      const number = Number(text.slice(at + 1, at + 1 + numberDigits));
+      const number = Number(text.slice(index + 1, index + 1 + numberDigits));
       if (
         expected === undefined ||
         number !== this.chunks ||
-        !text.startsWith(expected, at - expected.length)
+        !text.startsWith(expected, index - expected.length)
       )
-        this.#problem ??= `not chunk ${this.chunks}: ${text.slice(at - 20, at + 20)}`;
-      const sent = Number(text.slice(at + 2 + numberDigits, at + 2 + numberDigits + stampDigits));
+        this.#problem ??= `not chunk ${this.chunks}: ${text.slice(index - 20, index + 20)}`;
+      const sent = Number(
+        text.slice(index + 2 + numberDigits, index + 2 + numberDigits + stampDigits),
+      );
       lags.push(microsecondsBetween(sent, now) / 1000);
       this.chunks += 1;
     }

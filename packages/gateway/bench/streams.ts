@@ -1,6 +1,6 @@
-import { chatText, chatTools } from "./chat-streams.ts";
+import { createChatText, createChatTools } from "./chat-streams.ts";
 import { noStamp, type WrittenStream } from "./deltas.ts";
-import { responsesText, responsesTools } from "./responses-streams.ts";
+import { createResponsesText, createResponsesTools } from "./responses-streams.ts";
 
 /** The contents of a stream. Encoded in the model name, so that every target forwards it. */
 export interface StreamShape {
@@ -26,29 +26,29 @@ export function formatModelName({ kind, chunks, pace }: StreamShape): string {
 }
 
 export function parseModelName(model: string): StreamShape | undefined {
-  const found = /bench-(text|tools)-(\d+)-(\d+)$/.exec(model);
-  if (found === null) return undefined;
-  const [, kind, chunks, pace] = found;
+  const match = /bench-(text|tools)-(\d+)-(\d+)$/.exec(model);
+  if (match === null) return undefined;
+  const [, kind, chunks, pace] = match;
   return { kind: kind as StreamShape["kind"], chunks: Number(chunks), pace: Number(pace) };
 }
 
 export function prepareStream(wire: Wire, shape: StreamShape): PreparedStream {
   const { opening, chunks, closing } = writers[wire][shape.kind](shape.chunks);
   return {
-    opening: httpChunk(opening),
+    opening: encodeHttpChunk(opening),
     chunks: chunks.map((text) => {
-      const bytes = httpChunk(text);
+      const bytes = encodeHttpChunk(text);
       return { bytes, stampAt: bytes.indexOf(noStamp) };
     }),
-    closing: (stamps) => httpChunk(closing(stamps)),
+    closing: (stamps) => encodeHttpChunk(closing(stamps)),
   };
 }
 
 const writers: Record<Wire, Record<StreamShape["kind"], (chunks: number) => WrittenStream>> = {
-  chat: { text: chatText, tools: chatTools },
-  responses: { text: responsesText, tools: responsesTools },
+  chat: { text: createChatText, tools: createChatTools },
+  responses: { text: createResponsesText, tools: createResponsesTools },
 };
 
-function httpChunk(text: string): Buffer {
+function encodeHttpChunk(text: string): Buffer {
   return Buffer.from(`${Buffer.byteLength(text).toString(16)}\r\n${text}\r\n`);
 }

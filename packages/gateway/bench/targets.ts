@@ -1,11 +1,11 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { listProcessTree } from "../../../bench/measure.ts";
-import { nginxConfig, nginxProgram } from "./nginx.ts";
-import { portkeyServer } from "./portkey.ts";
+import { buildNginxConfig, findNginx } from "./nginx.ts";
+import { installPortkey } from "./portkey.ts";
 import {
   waitUntilReady,
-  nodeCommand,
+  buildNodeCommand,
   type StartedProcess,
   type BenchEnvironment,
 } from "../../../bench/processes.ts";
@@ -52,7 +52,7 @@ const pipe = {
   modelPrefix: "",
   headers: () => ({}),
   health: "/healthz",
-  command: bytePipe("node:http"),
+  command: createBytePipeCommand("node:http"),
 } as const;
 
 const gatewayDefaults = { modelPrefix: "up/", ready: "/readyz" };
@@ -70,7 +70,7 @@ export const targets: readonly Target[] = [
     ...pipe,
     name: "pipe-undici",
     title: "byte pipe over undici, Chat",
-    command: bytePipe("undici"),
+    command: createBytePipeCommand("undici"),
   },
   {
     ...pipe,
@@ -79,8 +79,8 @@ export const targets: readonly Target[] = [
     optional: true,
     command({ folder, port, upstreamPort }) {
       const config = join(folder, "nginx.conf");
-      const program = nginxProgram();
-      writeFileSync(config, nginxConfig(folder, port, upstreamPort));
+      const program = findNginx();
+      writeFileSync(config, buildNginxConfig(folder, port, upstreamPort));
       return [program, "-p", folder, "-c", config];
     },
   },
@@ -94,14 +94,14 @@ export const targets: readonly Target[] = [
       "x-portkey-provider": "openai",
       "x-portkey-custom-host": `http://127.0.0.1:${upstreamPort}/v1`,
     }),
-    command: ({ port }) => [process.execPath, portkeyServer(), "--headless", `--port=${port}`],
+    command: ({ port }) => [process.execPath, installPortkey(), "--headless", `--port=${port}`],
   },
   {
     ...pipe,
     name: "chat",
     title: "deltawire, Chat → Chat",
     ...gatewayDefaults,
-    command: gateway("chat"),
+    command: createGatewayCommand("chat"),
   },
   {
     ...pipe,
@@ -109,7 +109,7 @@ export const targets: readonly Target[] = [
     title: "deltawire, Responses → Chat",
     wire: "responses",
     ...gatewayDefaults,
-    command: gateway("chat"),
+    command: createGatewayCommand("chat"),
   },
   {
     ...pipe,
@@ -118,7 +118,7 @@ export const targets: readonly Target[] = [
     wire: "responses",
     floor: "pipe-responses",
     ...gatewayDefaults,
-    command: gateway("responses"),
+    command: createGatewayCommand("responses"),
   },
 ];
 
@@ -138,13 +138,13 @@ export async function startTarget(
   return { target, started, place, pids: listProcessTree(started.pid) };
 }
 
-function bytePipe(client: "node:http" | "undici"): Target["command"] {
+function createBytePipeCommand(client: "node:http" | "undici"): Target["command"] {
   return ({ port, upstreamPort }) =>
-    nodeCommand(import.meta.resolve("./byte-pipe.ts"), client, port, upstreamPort);
+    buildNodeCommand(import.meta.resolve("./byte-pipe.ts"), client, port, upstreamPort);
 }
 
 /** With all defaults: logs, limits and repairs are on. */
-function gateway(speaks: Wire): Target["command"] {
+function createGatewayCommand(speaks: Wire): Target["command"] {
   return ({ folder, port, upstreamPort }) => {
     const config = join(folder, "deltawire.toml");
     writeFileSync(
@@ -159,6 +159,12 @@ api_key = "bench-key-0123456789"
 `,
     );
     const data = join(folder, "data");
-    return nodeCommand(import.meta.resolve("../src/main.ts"), "--config", config, "--data", data);
+    return buildNodeCommand(
+      import.meta.resolve("../src/main.ts"),
+      "--config",
+      config,
+      "--data",
+      data,
+    );
   };
 }

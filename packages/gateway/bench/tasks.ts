@@ -1,10 +1,10 @@
 import { parseArgs } from "node:util";
 import { printGoals, type Goal } from "../../../bench/report.ts";
 import { machineDescription, printMeasurementWarnings } from "../../../bench/machine.ts";
-import { createBenchEnvironment, nextMessage } from "../../../bench/processes.ts";
+import { createBenchEnvironment, waitForMessage } from "../../../bench/processes.ts";
 import { measureCatchUp } from "./tasks/catch-up.ts";
 import { measureMemory } from "./tasks/memory.ts";
-import { nodeArguments, startModel, startGatewayProcess } from "./tasks/gateway-process.ts";
+import { buildNodeArguments, startModel, startGatewayProcess } from "./tasks/gateway-process.ts";
 import { measureThroughput } from "./tasks/throughput.ts";
 
 /*
@@ -66,8 +66,8 @@ try {
 
 /** Runs a part in a new process. It prints its tables and sends its goals. */
 async function runInProcess(name: string, file: string, ...args: string[]): Promise<Goal[]> {
-  const started = environment.start(name, nodeArguments(file, ...args), { ipc: true });
-  const { goals } = (await nextMessage(started)) as { goals: Goal[] };
+  const started = environment.start(name, buildNodeArguments(file, ...args), { ipc: true });
+  const { goals } = (await waitForMessage(started)) as { goals: Goal[] };
   process.stdout.write(started.log());
   await environment.stop(started);
   return goals;

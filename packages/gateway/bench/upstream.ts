@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
-import { putStamp, sharedClock } from "./deltas.ts";
+import { putStamp, createSharedClock } from "./deltas.ts";
 import {
   formatModelName,
   prepareStream,
@@ -34,7 +34,7 @@ interface OpenStream {
   state: "sending" | "blocked" | "ended";
 }
 
-const clock = sharedClock();
+const clock = createSharedClock();
 const prepared = new Map<string, PreparedStream>();
 const open = new Set<OpenStream>();
 
@@ -175,8 +175,8 @@ let wheel: NodeJS.Timeout | undefined;
 
 function planAt(stream: OpenStream, millisecond: number): void {
   if (planned === 0) turnedTo = Math.floor(performance.now());
-  const at = Math.max(millisecond, turnedTo + 1);
-  slots[at % slots.length]?.push(stream);
+  const index = Math.max(millisecond, turnedTo + 1);
+  slots[index % slots.length]?.push(stream);
   planned += 1;
   wheel ??= setInterval(turnWheel, 1);
 }

@@ -74,6 +74,7 @@ model = "priced"
 instructions = "You review changes to this project. Read before you judge." # or instructions_file = "reviewer.md"
 tool_groups = ["files", "shell", "tickets"]
 max_cost = 0.5
+
 [tools.files]
 folder = "." # paths are relative to the folder of this file
 read_only = true

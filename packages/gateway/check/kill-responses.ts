@@ -70,7 +70,7 @@ try {
     const clients = Array.from({ length: clientCount }, (_, index) =>
       runClient(gateway.url, index % 2 === 0, stop.signal),
     );
-    await sleep(50 + random() * 600);
+    await sleep(50 + nextRandom() * 600);
     gateway.child.kill("SIGKILL");
     stop.abort();
     await Promise.all([once(gateway.child, "exit"), ...clients]);
@@ -101,8 +101,8 @@ async function streamWords(response: ServerResponse): Promise<void> {
       `data: ${JSON.stringify({ id: "c", object: "chat.completion.chunk", created: 1, model: "m", choices: [{ index: 0, delta, finish_reason }] })}\n\n`,
     );
   for (let word = 0; word < 10; word += 1) {
-    send({ content: `word${Math.round(random() * 1e6)} ` });
-    await sleep(random() * 15);
+    send({ content: `word${Math.round(nextRandom() * 1e6)} ` });
+    await sleep(nextRandom() * 15);
   }
   send({}, "stop");
   response.end("data: [DONE]\n\n");
@@ -153,7 +153,7 @@ async function runClient(url: string, isBackground: boolean, signal: AbortSignal
         headers: { "content-type": "application/json" },
         body: JSON.stringify({
           model: "up/m",
-          input: `Hello ${random()}`,
+          input: `Hello ${nextRandom()}`,
           stream: true,
           background: isBackground,
         }),
@@ -243,7 +243,7 @@ function sortKeys(value: unknown): unknown {
 }
 
 /** A seeded generator (mulberry32). */
-function random(): number {
+function nextRandom(): number {
   randomState = (randomState + 0x6d2b79f5) >>> 0;
   let t = randomState;
   t = Math.imul(t ^ (t >>> 15), t | 1);

@@ -75,7 +75,7 @@ test.each(["clean", "no-usage"])(
     }
     const requests = parseLoggedReplies(fixture.overChat).filter((line) => line.model === model);
     const sizes = requests.map(({ tokens_in: tokens = 0 }) => tokens);
-    const shrunk = sizes.filter((size, at) => size < (sizes[at - 1] ?? 0) - 1000);
+    const shrunk = sizes.filter((size, index) => size < (sizes[index - 1] ?? 0) - 1000);
     expect(shrunk.length).toBeGreaterThanOrEqual(2);
     expect(Math.max(...sizes)).toBeLessThan(limit + 2000);
   },

@@ -222,7 +222,9 @@ describe("a long silence of the model", () => {
     expect(
       listEventTypes(events).filter((type) => type === "response.in_progress").length,
     ).toBeGreaterThan(2);
-    expect(events.map(({ sequence_number }) => sequence_number)).toEqual(events.map((_, at) => at));
+    expect(events.map(({ sequence_number }) => sequence_number)).toEqual(
+      events.map((_, index) => index),
+    );
     expect(getOutputTexts(getFinalResponse(events))).toEqual(["Late."]);
   });
 

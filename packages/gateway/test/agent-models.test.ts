@@ -32,7 +32,9 @@ describe("an agent used as a model", () => {
       metadata: { a: "b" },
     });
     const events = await readEvents(reply);
-    expect(events.map(({ sequence_number }) => sequence_number)).toEqual(events.map((_, at) => at));
+    expect(events.map(({ sequence_number }) => sequence_number)).toEqual(
+      events.map((_, index) => index),
+    );
     expect(listEventTypes(events).slice(0, 2)).toEqual([
       "response.created",
       "response.in_progress",

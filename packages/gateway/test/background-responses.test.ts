@@ -87,7 +87,9 @@ test("every client receives the same numbered events, from any number", async ()
   await end();
   const events = await first;
   const id = (events[0]?.["response"] as Reply | undefined)?.id ?? "";
-  expect(events.map(({ sequence_number }) => sequence_number)).toEqual(events.map((_, at) => at));
+  expect(events.map(({ sequence_number }) => sequence_number)).toEqual(
+    events.map((_, index) => index),
+  );
   expect(events.map(({ type }) => type).slice(0, 4)).toEqual([
     "response.created",
     "response.queued",
@@ -239,7 +241,9 @@ test("after a crash, a response is asked again if nothing was sent, else it fail
     error: { code: "server_error", message: expect.stringContaining("the gateway stopped") },
   });
   const events = await follow(newUrl, started.id);
-  expect(events.map(({ sequence_number }) => sequence_number)).toEqual(events.map((_, at) => at));
+  expect(events.map(({ sequence_number }) => sequence_number)).toEqual(
+    events.map((_, index) => index),
+  );
   expect(events.at(-1)).toMatchObject({ type: "response.failed" });
 });
 

@@ -288,9 +288,9 @@ async function unlessRejected<Result>(result: Promise<Result>): Promise<Result |
   }
 }
 
-function buildEdit(chat: Chat, what: number, at: number, flag: boolean): UserEdit {
+function buildEdit(chat: Chat, what: number, index: number, flag: boolean): UserEdit {
   const ids = Object.keys(chat.nodes);
-  const node_id = ids[at % Math.max(1, ids.length)] ?? "nowhere";
+  const node_id = ids[index % Math.max(1, ids.length)] ?? "nowhere";
   const edits: UserEdit[] = [
     { type: "add_separator", after: node_id },
     { type: "pin", node_id, value: flag },
@@ -298,7 +298,7 @@ function buildEdit(chat: Chat, what: number, at: number, flag: boolean): UserEdi
     { type: "choose_branch", node_id },
     { type: "delete_node", node_id, children: "delete" },
     { type: "delete_node", node_id, children: "keep" },
-    { type: "rename", title: `title ${at}` },
+    { type: "rename", title: `title ${index}` },
   ];
   return edits[what] ?? { type: "pin_chat", value: flag };
 }

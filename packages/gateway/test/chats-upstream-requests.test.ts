@@ -26,9 +26,9 @@ async function sendAndWait(client: ChatClient, id: string, text: string) {
 /** Splits a body at the end of the last message. */
 function splitAfterMessages({ bytes, body }: ReceivedRequest, field: "messages" | "input") {
   const list = Buffer.from(JSON.stringify(body[field]));
-  const at = bytes.indexOf(Buffer.concat([Buffer.from(`"${field}":`), list]));
-  if (at === -1) throw new Error(`there are no ${field} as they were written`);
-  const end = at + `"${field}":`.length + list.length - "]".length;
+  const index = bytes.indexOf(Buffer.concat([Buffer.from(`"${field}":`), list]));
+  if (index === -1) throw new Error(`there are no ${field} as they were written`);
+  const end = index + `"${field}":`.length + list.length - "]".length;
   return { upToLast: bytes.subarray(0, end), afterMessages: bytes.subarray(end).toString() };
 }
 

@@ -125,7 +125,7 @@ test("a slow client slows down the upstream, and nothing is buffered in between"
 });
 
 test("a client that reads slowly gets everything, in order", async () => {
-  const chunks = Array.from({ length: 4000 }, (_, at) => `word${at} ${"y".repeat(500)} `);
+  const chunks = Array.from({ length: 4000 }, (_, index) => `word${index} ${"y".repeat(500)} `);
   const { gateway } = await gatewayFixture((_request, response) => streamText(response, ...chunks));
   const client = httpRequest(`${gateway.url}/v1/chat/completions`, { method: "POST" });
   client.end(JSON.stringify(helloChat));

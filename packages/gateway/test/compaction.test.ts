@@ -114,7 +114,10 @@ describe.each([false, true])("a compaction_trigger, with stream: %s,", (stream) 
 
 test("a history that does not fit is summarized without its oldest items", async () => {
   const { post, upstream } = await compactionFixture({ maxMessages: 6 });
-  const input = Array.from({ length: 10 }, (_, at) => ({ role: "user", content: `message ${at}` }));
+  const input = Array.from({ length: 10 }, (_, index) => ({
+    role: "user",
+    content: `message ${index}`,
+  }));
   const { status } = await post("/responses/compact", { input });
   expect(status).toBe(200);
   const sent = upstream.requests.map(({ body }) => (body["messages"] as unknown[]).length);
@@ -126,7 +129,7 @@ test("truncation auto leaves out the oldest items; without it the error is repor
   const { gateway, post, messages } = await compactionFixture({ maxMessages: 4 });
   const input = [
     { role: "developer", content: "Be brief" },
-    ...Array.from({ length: 8 }, (_, at) => ({ role: "user", content: `message ${at}` })),
+    ...Array.from({ length: 8 }, (_, index) => ({ role: "user", content: `message ${index}` })),
   ];
   expect(await post("/responses", { input })).toMatchObject({
     status: 400,

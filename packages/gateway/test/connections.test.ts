@@ -167,7 +167,7 @@ describe("pipelined requests", () => {
       size += chunk.length;
       // A status line may be split, so the end of a chunk is searched again with the next one.
       const text = tail + chunk.toString("latin1");
-      for (let at = -1; (at = text.indexOf(statusLine, at + 1)) !== -1;) replies += 1;
+      for (let index = -1; (index = text.indexOf(statusLine, index + 1)) !== -1;) replies += 1;
       tail = text.slice(-(statusLine.length - 1));
     });
     // The first request builds the list.

@@ -55,7 +55,7 @@ describe("headers and response.created", () => {
     answered.resolve();
     const events = await readEvents(response);
     expect(events.filter(({ type }) => type === "response.created")).toHaveLength(1);
-    expect(events.map((each) => each["sequence_number"])).toEqual(events.map((_, at) => at));
+    expect(events.map((each) => each["sequence_number"])).toEqual(events.map((_, index) => index));
     expect(events.at(-1)).toMatchObject({ type: "response.completed" });
   });
 });

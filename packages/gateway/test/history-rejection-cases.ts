@@ -48,7 +48,7 @@ export const historyRejectionCases: RejectionCase[] = [
   {
     title: "a later system message, by llama.cpp's template",
     request: { instructions: "be kind", input: lateSystemMessage },
-    rejects: someMessage(({ role }, at) => at > 0 && role === "system"),
+    rejects: someMessage(({ role }, index) => index > 0 && role === "system"),
     status: 500,
     error: {
       error: {
@@ -63,7 +63,7 @@ export const historyRejectionCases: RejectionCase[] = [
   {
     title: "a later system message, by Mistral",
     request: { instructions: "be kind", input: lateSystemMessage },
-    rejects: someMessage(({ role }, at) => at > 0 && role === "system"),
+    rejects: someMessage(({ role }, index) => index > 0 && role === "system"),
     error: {
       object: "error",
       message: "Unexpected role 'system' after role 'user'",
@@ -79,7 +79,7 @@ export const historyRejectionCases: RejectionCase[] = [
   ].map((message): RejectionCase => ({
     title: `a later system message, by MiniMax: ${message}`,
     request: { instructions: "be kind", input: lateSystemMessage },
-    rejects: someMessage(({ role }, at) => at > 0 && role === "system"),
+    rejects: someMessage(({ role }, index) => index > 0 && role === "system"),
     error: { type: "error", error: { type: "bad_request_error", message, http_code: "400" } },
     expectedLesson: "system_first",
   })),
@@ -87,7 +87,7 @@ export const historyRejectionCases: RejectionCase[] = [
     title: "a user message after a tool result, by Mistral through OpenRouter",
     request: { input: [...historyWithCall, { role: "user", content: "hurry" }] },
     rejects: someMessage(
-      ({ role }, at, all) => role === "user" && all[at - 1]?.["role"] === "tool",
+      ({ role }, index, all) => role === "user" && all[index - 1]?.["role"] === "tool",
     ),
     error: {
       error: {
@@ -110,7 +110,7 @@ export const historyRejectionCases: RejectionCase[] = [
     title: `consecutive user messages: ${message}`,
     request: { input: consecutiveUserMessages },
     rejects: someMessage(
-      ({ role }, at, all) => role === "user" && all[at - 1]?.["role"] === "user",
+      ({ role }, index, all) => role === "user" && all[index - 1]?.["role"] === "user",
     ),
     error: { object: "error", message, type: "BadRequestError", param: null, code: 400 },
     expectedLesson: "roles_alternate",

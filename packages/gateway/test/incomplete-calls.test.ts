@@ -28,7 +28,7 @@ const requests = {
 };
 const paths = { chat: "/chat/completions", responses: "/responses" };
 
-const callId = (at: number) => `call_number_${at}`;
+const callId = (index: number) => `call_number_${index}`;
 
 function chatReply({ calls, finish }: UpstreamReply, stream: boolean): JsonObject[] | JsonObject {
   const tool_calls = calls.map((text, index) => ({

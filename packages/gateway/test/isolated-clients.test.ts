@@ -340,10 +340,10 @@ describe("a digest of what precedes a call", () => {
   });
 
   test("is computed quickly for a history of 5 MB", () => {
-    const items = Array.from({ length: 1000 }, (_each, at) => [
-      user(`${at} ${"x".repeat(2000)}`),
-      { ...call, call_id: `call_${at}`, arguments: JSON.stringify({ text: "y".repeat(1000) }) },
-      { ...result, call_id: `call_${at}`, output: "z".repeat(2000) },
+    const items = Array.from({ length: 1000 }, (_each, index) => [
+      user(`${index} ${"x".repeat(2000)}`),
+      { ...call, call_id: `call_${index}`, arguments: JSON.stringify({ text: "y".repeat(1000) }) },
+      { ...result, call_id: `call_${index}`, output: "z".repeat(2000) },
     ]).flat();
     const long = digest(items);
     const spent = measureCpuTime(() => void long.getDigestBefore("call_999"));

@@ -61,7 +61,9 @@ describe("while an upstream is silent in mid-stream", () => {
       expect(types.lastIndexOf("response.in_progress")).toBeGreaterThan(
         types.indexOf("response.output_text.delta"),
       );
-      expect(events.map((each) => each["sequence_number"])).toEqual(events.map((_, at) => at));
+      expect(events.map((each) => each["sequence_number"])).toEqual(
+        events.map((_, index) => index),
+      );
       expect(types.at(-1)).toBe("response.completed");
       for (const each of events.filter(({ type }) => type === "response.in_progress"))
         expect(each).toMatchObject({ response: { object: "response", status: "in_progress" } });
@@ -103,7 +105,7 @@ describe("while an upstream is silent in mid-stream", () => {
     const { gateway } = await gatewayFixture(
       async (_request, response) => {
         beginStream(response);
-        for (let at = 0; at < 12; at += 1) {
+        for (let index = 0; index < 12; index += 1) {
           response.write(formatEvent(chatChunk({ content: "word " })));
           await sleep(10);
         }

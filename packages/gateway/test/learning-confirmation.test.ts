@@ -115,7 +115,10 @@ test("a lesson that did not help is not stored", async () => {
 test("a lesson is not stored if the same error occurs again", async () => {
   const { gateway } = await gatewayFixture(({ body }, response) => {
     const messages = body["messages"] as JsonObject[];
-    if (messages.some(({ role }, at) => role === "system" && at > 0) || body["seed"] !== undefined)
+    if (
+      messages.some(({ role }, index) => role === "system" && index > 0) ||
+      body["seed"] !== undefined
+    )
       return sendError(response, 400, {
         message: "System message must be at the beginning. Unsupported parameter: 'seed'",
       });
@@ -197,8 +200,11 @@ test("concurrent requests that learn the same lesson succeed, and it is stored o
     sendError(response, 400, { message: `Unknown parameter: '${rejected}'`, param: rejected });
   });
   const statuses = await Promise.all(
-    Array.from({ length: 12 }, (_each, at) =>
-      postAndGetStatus(gateway, at % 2 === 0 ? { seed: 1, stop: "x" } : { stop: "x", top_p: 0.5 }),
+    Array.from({ length: 12 }, (_each, index) =>
+      postAndGetStatus(
+        gateway,
+        index % 2 === 0 ? { seed: 1, stop: "x" } : { stop: "x", top_p: 0.5 },
+      ),
     ),
   );
   expect(new Set(statuses)).toEqual(new Set([200]));

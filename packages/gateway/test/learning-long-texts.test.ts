@@ -126,7 +126,7 @@ test("an error with hundreds of matches is not compared with a long request", ()
   const content = "Unsupported parameter: 'a".repeat(800_000);
   const long = { model: "m", seed: 1, messages: [{ role: "user", content }] };
   const attempt = { speaks: "chat" as const, profile: genericProfile, responses: {}, body: long };
-  const names = ["seed", ...Array.from({ length: 300 }, (_, at) => `a${at}`)];
+  const names = ["seed", ...Array.from({ length: 300 }, (_, index) => `a${index}`)];
   const message = names.map((name) => `Unsupported parameter: '${name}'`).join("\n");
   let lesson: ReturnType<typeof deriveLesson> = undefined;
   const ms = measureCpuTime(

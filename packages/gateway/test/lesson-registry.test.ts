@@ -172,9 +172,9 @@ test("lessons can be deleted: of a model, of an upstream, all", () => {
 
 test("memory is limited for clients that invent models and upstreams that reject everything", () => {
   const lessons = new LessonRegistry();
-  for (let at = 0; at < 3_000; at += 1) lessons.add("u", `m${at}`, noSeed, at);
-  for (let at = 0; at < 100; at += 1)
-    lessons.add("v", "m", { ...noSeed, flags: { droppedParameters: [`p${at}`] } }, at);
+  for (let index = 0; index < 3_000; index += 1) lessons.add("u", `m${index}`, noSeed, index);
+  for (let position = 0; position < 100; position += 1)
+    lessons.add("v", "m", { ...noSeed, flags: { droppedParameters: [`p${position}`] } }, position);
   expect(lessons.list().length).toBeLessThanOrEqual(1_100);
   expect(lessons.list().filter(({ upstream }) => upstream === "v").length).toBeLessThanOrEqual(24);
   expect(lessons.getProfile("u", "m2999", genericProfile)).not.toBe(genericProfile);

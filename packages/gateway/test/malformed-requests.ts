@@ -202,22 +202,22 @@ class JsonMutator {
     if (isLeaf || this.#chance() < 0.04) return this.#value(3);
     if (Array.isArray(value)) {
       const copy = [...value];
-      const at = Math.floor(this.#chance() * copy.length);
+      const index = Math.floor(this.#chance() * copy.length);
       const chance = this.#chance();
-      if (copy.length === 0 || chance < 0.15) copy.splice(at, 0, this.#value(2));
-      else if (chance < 0.25) copy.splice(at, 1);
+      if (copy.length === 0 || chance < 0.15) copy.splice(index, 0, this.#value(2));
+      else if (chance < 0.25) copy.splice(index, 1);
       else if (chance < 0.35) copy.push(...copy);
-      else copy[at] = this.changedOnce(copy[at] ?? null);
+      else copy[index] = this.changedOnce(copy[index] ?? null);
       return copy;
     }
     const fields = Object.entries(value);
-    const at = Math.floor(this.#chance() * fields.length);
+    const position = Math.floor(this.#chance() * fields.length);
     const chance = this.#chance();
     if (fields.length === 0 || chance < 0.15) fields.push([this.#one(names), this.#value(2)]);
-    else if (chance < 0.3) fields.splice(at, 1);
+    else if (chance < 0.3) fields.splice(position, 1);
     else {
-      const [name = "", old = null] = fields[at] ?? [];
-      fields[at] = chance < 0.35 ? [this.#one(names), old] : [name, this.changedOnce(old)];
+      const [name = "", old = null] = fields[position] ?? [];
+      fields[position] = chance < 0.35 ? [this.#one(names), old] : [name, this.changedOnce(old)];
     }
     return Object.fromEntries(fields);
   }

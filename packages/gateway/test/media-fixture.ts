@@ -49,9 +49,11 @@ export function mediaFixture(
   urls: readonly string[],
   settings: Record<string, string | number> = {},
 ) {
-  const names = urls.map((_, at) => (at === 0 ? "up" : `up${at + 1}`));
+  const names = urls.map((_, index) => (index === 0 ? "up" : `up${index + 1}`));
   const toml = urls
-    .map((url, at) => upstreamToml(names[at] ?? "", url, { api_key: upstreamKey, ...settings }))
+    .map((url, index) =>
+      upstreamToml(names[index] ?? "", url, { api_key: upstreamKey, ...settings }),
+    )
     .join("\n");
   const config = parseConfig(toml, { file: "deltawire.toml", env: {} });
   const relay = new Relay(config, new EnvelopeCipher(Buffer.alloc(32, 1)), {});

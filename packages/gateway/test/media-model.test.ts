@@ -133,7 +133,7 @@ test("a server that keeps failing is paused, which is a retryable error", async 
     sendError(response, 500, { message: "broken" }),
   );
   const { runFailingModel } = mediaFixture([server.url], { retries: 0 });
-  for (let at = 0; at < 5; at++) await runFailingModel("audio-tts", "Hello");
+  for (let index = 0; index < 5; index++) await runFailingModel("audio-tts", "Hello");
   const error = await runFailingModel("audio-tts", "Hello");
   expect(error).toMatchObject({ code: "upstream_circuit_open", retryable: true });
   // The pause is that of the gateway: no server has sent retry-after.

@@ -19,10 +19,10 @@ function plan(codexText: string, gatewayText?: string): MigrationPlan {
 }
 
 function holdsInOrder(text: string, parts: readonly string[]): boolean {
-  let at = 0;
+  let position = 0;
   return parts.every((part) => {
-    const index = text.indexOf(part, at);
-    at = index + part.length;
+    const index = text.indexOf(part, position);
+    position = index + part.length;
     return index !== -1;
   });
 }

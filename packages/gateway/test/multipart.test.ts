@@ -17,7 +17,7 @@ function findModel(bytes: Buffer, cuts: number[] = []): MultipartFieldFinder["ma
 function cut(bytes: Buffer, cuts: number[]): Buffer[] {
   const places = [
     0,
-    ...cuts.map((at) => at % bytes.length).toSorted((a, b) => a - b),
+    ...cuts.map((index) => index % bytes.length).toSorted((a, b) => a - b),
     bytes.length,
   ];
   return places.slice(1).map((to, index) => bytes.subarray(places[index], to));
@@ -82,5 +82,6 @@ test("the boundary is parsed with and without quotes", () => {
 });
 
 async function* pieces(bytes: Buffer, size: number): AsyncGenerator<Buffer> {
-  for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size);
+  for (let index = 0; index < bytes.length; index += size)
+    yield bytes.subarray(index, index + size);
 }

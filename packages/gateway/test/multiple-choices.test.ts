@@ -37,7 +37,8 @@ describe("three choices of a Chat upstream", () => {
       beginStream(response);
       const of = (index: number, delta: JsonObject, finish: string | null = null) =>
         formatEvent({ ...chatChunk({}), choices: [{ index, delta, finish_reason: finish }] });
-      for (const at of [2, 0, 1]) response.write(of(at, { content: words[at] ?? "" }));
+      for (const position of [2, 0, 1])
+        response.write(of(position, { content: words[position] ?? "" }));
       for (const at of [1, 2, 0]) response.write(of(at, {}, "stop"));
       response.write(formatEvent({ ...chatChunk({}), choices: [], usage: counted }));
       response.end(formatEvent("[DONE]"));

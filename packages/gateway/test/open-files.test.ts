@@ -62,7 +62,7 @@ test("connections beyond the limit of open files get a 503, except for probes", 
   const url = await gateway.url;
   const { hostname, port } = new URL(url);
   const sockets: Socket[] = [];
-  for (let at = 0; at < computeMaxConnections(files); at += 1) {
+  for (let index = 0; index < computeMaxConnections(files); index += 1) {
     const socket = connect(Number(port), hostname);
     socket.on("error", () => undefined);
     sockets.push(socket);

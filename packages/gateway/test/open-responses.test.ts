@@ -81,8 +81,8 @@ describe.each(["chat", "responses"] as const)("on a %s upstream", (speaks) => {
       async (_request, response) => {
         response.writeHead(200, { "content-type": "text/event-stream" });
         const bytes = Buffer.from(formatStream(speaks, reply({})).join(""));
-        for (let at = 0; at < bytes.length; at += 97) {
-          response.write(bytes.subarray(at, at + 97));
+        for (let index = 0; index < bytes.length; index += 97) {
+          response.write(bytes.subarray(index, index + 97));
           await new Promise((resolve) => setImmediate(resolve));
         }
         response.end();

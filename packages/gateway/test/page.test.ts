@@ -11,7 +11,7 @@ import { testGateway } from "./gateway-fixture.ts";
 const demo = "[server]\nport = 0\ndemo = true\n";
 const index = `<!doctype html><script type="module" src="/assets/main-abc.js"></script>${"<p>hello</p>".repeat(50)}`;
 const script = `export const words = ${JSON.stringify("the page ".repeat(500))};\n`;
-const font = Uint8Array.from({ length: 3000 }, (_, at) => (at * 7919) % 251);
+const font = Uint8Array.from({ length: 3000 }, (_, index) => (index * 7919) % 251);
 
 /** Creates a built page with private files next to its folder. Returns its path. */
 function createBuiltPage(): string {

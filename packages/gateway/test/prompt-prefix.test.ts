@@ -116,10 +116,10 @@ function listRequestPrefixes({ upstream }: GatewayFixture, speaks: Wire): string
     .map(({ bytes, body }) => {
       const list = `"${field}":${JSON.stringify(body[field])}`;
       const text = bytes.toString();
-      const at = text.indexOf(list);
-      if (at === -1)
+      const index = text.indexOf(list);
+      if (index === -1)
         throw new Error(`the request does not contain the ${field} as they are formatted here`);
-      return text.slice(0, at + list.length - "]".length);
+      return text.slice(0, index + list.length - "]".length);
     });
 }
 

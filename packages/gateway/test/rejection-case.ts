@@ -49,7 +49,7 @@ export const reasoningFlags = {
   reasoningRange: "all",
 } as const;
 
-type MessagePredicate = (message: JsonObject, at: number, all: readonly JsonObject[]) => boolean;
+type MessagePredicate = (message: JsonObject, index: number, all: readonly JsonObject[]) => boolean;
 
 export function someMessage(isRejected: MessagePredicate): RejectionCase["rejects"] {
   return ({ messages }) => (messages as JsonObject[]).some(isRejected);

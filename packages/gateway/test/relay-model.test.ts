@@ -86,7 +86,7 @@ describe.each(["chat", "responses"] as const)("on an upstream that speaks %s,", 
         { status: "completed", name: "look", args: '{"at":"Paris"}' },
       ],
     });
-    expect(events.map((each) => each["sequence_number"])).toEqual(events.map((_, at) => at));
+    expect(events.map((each) => each["sequence_number"])).toEqual(events.map((_, index) => index));
     expect(upstream.requests[0]?.body).toMatchObject({ model: "m", stream: true });
   });
 

@@ -76,13 +76,13 @@ test(
     let next = 0;
     const runNextRequests = async (): Promise<void> => {
       while (next < count && faults.length < 5) {
-        const at = seed * 1_000_000 + next;
+        const index = seed * 1_000_000 + next;
         next += 1;
-        const request = createMalformedRequest(at, models);
+        const request = createMalformedRequest(index, models);
         const result = await sendAndFindFault(gateway.url, request);
         if (result !== undefined)
           faults.push(
-            `seed ${at}: ${result}\n${request.path} ${JSON.stringify(request.headers)}\n${request.body.subarray(0, 1500).toString()}`,
+            `seed ${index}: ${result}\n${request.path} ${JSON.stringify(request.headers)}\n${request.body.subarray(0, 1500).toString()}`,
           );
       }
     };
@@ -103,8 +103,8 @@ test(
 
 test("random bytes on the socket get a 4xx or nothing, and do no harm", async () => {
   const gateway = await start();
-  for (let at = 0; at < 60; at += 1) {
-    const { path, headers, body } = createMalformedRequest(seed * 1000 + at, models);
+  for (let index = 0; index < 60; index += 1) {
+    const { path, headers, body } = createMalformedRequest(seed * 1000 + index, models);
     const lines = Object.entries(headers)
       .map(([name, value]) => `${name}: ${value}\r\n`)
       .join("");
@@ -114,14 +114,14 @@ test("random bytes on the socket get a 4xx or nothing, and do no harm", async ()
     );
     const bytes = Buffer.concat([head, body]);
     // One byte of the head is changed.
-    bytes[(at * 7919) % head.length] = (at * 104_729) % 256;
+    bytes[(index * 7919) % head.length] = (index * 104_729) % 256;
     const cut = AbortSignal.timeout(150);
     const rawReply = await Promise.race([
       sendBytes(gateway.url, bytes),
       new Promise<string>((resolve) => cut.addEventListener("abort", () => resolve(""))),
     ]);
     const status = Number(/^HTTP\/1\.1 (\d+)/.exec(rawReply)?.[1] ?? 400);
-    expect([at, status < 500]).toEqual([at, true]);
+    expect([index, status < 500]).toEqual([index, true]);
   }
   expect((await fetch(`${gateway.url}/healthz`)).status).toBe(200);
 }, 60_000);

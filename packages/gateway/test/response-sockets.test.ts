@@ -60,7 +60,9 @@ async function socketFixture() {
 test("response.create is answered with the events of a stream, and the response is stored", async () => {
   const { client, gateway } = await socketFixture();
   const events = await client.respond({ input: "Hi" });
-  expect(events.map(({ sequence_number }) => sequence_number)).toEqual(events.map((_, at) => at));
+  expect(events.map(({ sequence_number }) => sequence_number)).toEqual(
+    events.map((_, index) => index),
+  );
   expect(events[0]).toMatchObject({ type: "response.created" });
   const response = getResponse(events);
   const stored = await fetch(`${gateway.url}/v1/responses/${response.id}`);

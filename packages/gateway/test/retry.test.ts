@@ -97,16 +97,16 @@ describe("the retries of a conversation", () => {
 
   test("are stored for a limited number of conversations", () => {
     const retries = new ConversationRetries();
-    for (let at = 0; at < maxConversations + 50; at += 1)
-      retries.takeRetry(createSource(`${at}`), 0);
+    for (let index = 0; index < maxConversations + 50; index += 1)
+      retries.takeRetry(createSource(`${index}`), 0);
     expect(retries.size).toBe(maxConversations);
   });
 });
 
 describe("a conversation is recognized", () => {
-  const messages = ["system", "user", "assistant", "user"].map((role, at) => ({
+  const messages = ["system", "user", "assistant", "user"].map((role, index) => ({
     role,
-    content: `message ${at}`,
+    content: `message ${index}`,
   }));
   const conversation = (request: object) => new RequestSource("", request).conversationHash;
 
@@ -215,7 +215,7 @@ describe("a circuit breaker", () => {
 
   test("pauses only the client whose conversations fail", () => {
     const circuit = new CircuitBreaker();
-    for (let at = 0; at < 5; at += 1) circuit.recordFailure(source("a", `${at}`), 0);
+    for (let index = 0; index < 5; index += 1) circuit.recordFailure(source("a", `${index}`), 0);
     expect(circuit.getWaitMs(source("a", "another"), 1000)).toBe(4000);
     expect(circuit.getWaitMs(source("b"), 1000)).toBeUndefined();
   });
@@ -284,7 +284,7 @@ describe("an upstream", () => {
 
   test("stores a limited number of failed models", () => {
     const health = new UpstreamHealth();
-    for (let at = 0; at < 1_100; at += 1) failed(health, "model", `m${at}`);
+    for (let index = 0; index < 1_100; index += 1) failed(health, "model", `m${index}`);
     expect(health.listPausedModels(0)).toHaveLength(1_000);
   });
 });

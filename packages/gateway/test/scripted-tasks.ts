@@ -187,8 +187,8 @@ export class ScriptedTask {
   /** Emits the words of a message, by default one event and one batch each. */
   async emitText(texts: readonly string[], { batch = 1 } = {}): Promise<void> {
     const message = await this.#open();
-    for (let at = 0; at < texts.length; at += batch) {
-      const deltas = texts.slice(at, at + batch).map((delta): TaskEventBody => {
+    for (let index = 0; index < texts.length; index += batch) {
+      const deltas = texts.slice(index, index + batch).map((delta): TaskEventBody => {
         message.text += delta;
         return { type: "task.text.delta", ...toPosition(message), delta };
       });

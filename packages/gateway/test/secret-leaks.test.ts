@@ -168,10 +168,10 @@ const otherReplies: typeof chatReplies = {
   "in-pieces": (reply) => {
     reply.writeHead(200, { "content-type": "application/json" });
     const text = JSON.stringify({ quoted });
-    let at = 0;
+    let index = 0;
     const next = (): void => {
-      if (at >= text.length) return void reply.end();
-      reply.write(text.slice(at, (at += 7)), () => setImmediate(next));
+      if (index >= text.length) return void reply.end();
+      reply.write(text.slice(index, (index += 7)), () => setImmediate(next));
     };
     next();
   },
@@ -379,7 +379,8 @@ function extractReply(text: string): string {
 function leaks(texts: readonly string[]): string[] {
   const parts = new Set<string>();
   for (const form of [...Object.values(forms), JSON.stringify(key).slice(1, -1), token])
-    for (let at = 0; at + 8 <= form.length; at += 1) parts.add(form.slice(at, at + 8));
+    for (let index = 0; index + 8 <= form.length; index += 1)
+      parts.add(form.slice(index, index + 8));
   // The start of any key, and of the base64 of anything after "user:".
   for (const common of ["sk-proj-", base64("user:").slice(0, 6)])
     for (const part of parts) if (part.startsWith(common) && part.length <= 8) parts.delete(part);

@@ -341,7 +341,9 @@ describe("wrong tokens", () => {
         }
         expect(attemptTimes).toEqual(attemptTimes.toSorted((a, b) => a - b));
         // Five attempts are free, then there are pauses of 1, 2, 4, 8, 16 and 30 s.
-        const gaps = attemptTimes.slice(1).map((at, index) => at - (attemptTimes[index] ?? 0));
+        const gaps = attemptTimes
+          .slice(1)
+          .map((position, index) => position - (attemptTimes[index] ?? 0));
         for (const [index, gap] of gaps.entries())
           expect(gap).toBeGreaterThanOrEqual(
             index < 4 ? 0 : Math.min(30_000, 1000 * 2 ** (index - 4)),

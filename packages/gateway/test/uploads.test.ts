@@ -155,7 +155,7 @@ describe("an upload", () => {
   async function* fiftyMegabytes(modelFirst: boolean, onPiece: () => void): AsyncGenerator<Buffer> {
     if (modelFirst) yield model;
     yield head;
-    for (let at = 0; at < 50; at += 1) {
+    for (let index = 0; index < 50; index += 1) {
       onPiece();
       yield piece;
     }
@@ -238,7 +238,7 @@ describe("an upload", () => {
       client.on("error", () => undefined);
       if (modelFirst) client.write(model);
       client.write(head);
-      for (let at = 0; at < 4; at += 1) client.write(piece);
+      for (let index = 0; index < 4; index += 1) client.write(piece);
       const isOnItsWay = (): boolean =>
         modelFirst ? upstream.startedCount() === 1 : folders().length > before.length;
       await waitUntil("it is on its way", isOnItsWay);

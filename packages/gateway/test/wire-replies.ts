@@ -39,8 +39,8 @@ export function sendJson(response: ServerResponse, body: unknown): void {
 /** Returns the events of a streamed reply, as they are sent. */
 export function formatStream(speaks: "chat" | "responses", reply: ScriptedReply): string[] {
   if (speaks === "chat") return [...chatChunks(reply).map(formatEvent), formatEvent("[DONE]")];
-  return responseEvents(reply).map((each, at) =>
-    formatNamedEvent({ ...each, sequence_number: at }),
+  return responseEvents(reply).map((each, index) =>
+    formatNamedEvent({ ...each, sequence_number: index }),
   );
 }
 
@@ -53,14 +53,18 @@ export function buildReply(speaks: "chat" | "responses", reply: ScriptedReply): 
 }
 
 function chatChunks({ reasoning = [], text = [], calls = [], usage }: ScriptedReply): JsonObject[] {
-  const head = (at: number) => ({ index: at, id: calls[at]?.id ?? "", type: "function" });
+  const head = (position: number) => ({
+    index: position,
+    id: calls[position]?.id ?? "",
+    type: "function",
+  });
   return [
     ...reasoning.map((fragment) => chatChunk({ reasoning_content: fragment })),
     ...text.map((fragment) => chatChunk({ content: fragment })),
-    ...calls.flatMap(({ name, arguments: deltas }, at) => [
-      chatChunk({ tool_calls: [{ ...head(at), function: { name, arguments: "" } }] }),
+    ...calls.flatMap(({ name, arguments: deltas }, position) => [
+      chatChunk({ tool_calls: [{ ...head(position), function: { name, arguments: "" } }] }),
       ...deltas.map((piece) =>
-        chatChunk({ tool_calls: [{ index: at, function: { arguments: piece } }] }),
+        chatChunk({ tool_calls: [{ index: position, function: { arguments: piece } }] }),
       ),
     ]),
     chatChunk({}, calls.length > 0 ? "tool_calls" : "stop"),
@@ -134,10 +138,10 @@ function responseEvents(reply: ScriptedReply): JsonObject[] {
   return [
     { type: "response.created", response: begun },
     { type: "response.in_progress", response: begun },
-    ...buildItems(reply).flatMap(({ added, between, done }, at) => [
-      { type: "response.output_item.added", output_index: at, item: added },
-      ...between.map((each) => ({ output_index: at, item_id: done["id"], ...each })),
-      { type: "response.output_item.done", output_index: at, item: done },
+    ...buildItems(reply).flatMap(({ added, between, done }, index) => [
+      { type: "response.output_item.added", output_index: index, item: added },
+      ...between.map((each) => ({ output_index: index, item_id: done["id"], ...each })),
+      { type: "response.output_item.done", output_index: index, item: done },
     ]),
     { type: "response.completed", response: responseObject(reply, "completed") },
   ];

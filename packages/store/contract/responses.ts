@@ -136,8 +136,10 @@ export const responseScenarios: StoreScenarios = {
 
   "the oldest responses are deleted beyond the size limit": async (store) => {
     const output = JSON.stringify("x".repeat(1000));
-    for (let at = 1; at <= 5; at += 1)
-      await store.saveResponse(createResponse(`r${at}`, { createdAt: at, output, itemIds: [] }));
+    for (let index = 1; index <= 5; index += 1)
+      await store.saveResponse(
+        createResponse(`r${index}`, { createdAt: index, output, itemIds: [] }),
+      );
     const bytes = await store.getResponseBytes();
     assert.ok(bytes > 5000 && bytes < 6000, `${bytes}`);
     assert.equal(await store.pruneResponses({ createdBefore: 0, maxBytes: 3500 }), 2);

@@ -2,14 +2,14 @@
 export interface StoredLesson {
   upstream: string;
   model: string;
-  /** Identifies the change: lessons of one model with the same digest are the same. */
+  /** Identifies the change: lessons of one model with the same digest are identical. */
   digest: string;
   /** In milliseconds since the epoch. */
   learnedAt: number;
   json: string;
 }
 
-/** Which lessons to remove; those that match all given fields. */
+/** Selects the lessons that match all given fields. */
 export interface LessonFilter {
   upstream?: string;
   model?: string;

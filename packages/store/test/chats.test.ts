@@ -21,7 +21,7 @@ test("each save of several concurrent writers of a chat is either stored or a co
       conflicts += 1;
     }
   };
-  const texts = Array.from({ length: 12 }, (_, at) => `text${at}`);
+  const texts = Array.from({ length: 12 }, (_, index) => `text${index}`);
   await Promise.all(texts.map(write));
   const stored = await builder.open(chat.chat_id);
   const storedTexts = Object.values(stored.chat.nodes).flatMap((node) =>
@@ -57,7 +57,7 @@ test("pruning finishes the removal of a chat that another process started", asyn
   const builder = new ChatBuilder(first);
   const { chat } = await builder.create(
     "gone",
-    ...Array.from({ length: 50 }, (_, at) => `word ${at}`),
+    ...Array.from({ length: 50 }, (_, index) => `word ${index}`),
   );
   await builder.create("stored", "word");
   await first.close();

@@ -72,7 +72,7 @@ test("a removed chat is not in the file after pruning and closing the store", as
   const folder = createTemporaryFolder();
   const store = await openStore({ folder });
   const builder = new ChatBuilder(store);
-  const secrets = Array.from({ length: 40 }, (_, at) => `a zanzibar${at} `.repeat(100));
+  const secrets = Array.from({ length: 40 }, (_, index) => `a zanzibar${index} `.repeat(100));
   const { chat } = await builder.create("zanzibarian", ...secrets);
   await builder.create("other", "nothing of it");
   const placeholder = { placeholder: "{{NAME_1_x7f3}}", value: "zanzibarite", kind: "name" };
@@ -213,7 +213,7 @@ describe("a file of an older version", () => {
 
     const store = await openTestStore({ path: await createFileWithoutOpeningTexts(chats) });
     const listed = await store.listChats({ owner: "", limit: 10 });
-    const summaries = chats.map((chat, at) => summarizeChat({ chat, stamp: at + 1 }));
+    const summaries = chats.map((chat, index) => summarizeChat({ chat, stamp: index + 1 }));
     expect(listed).toEqual(expect.arrayContaining(summaries));
     expect(summaries.map(({ opening_text }) => opening_text)).toEqual([
       "What is the weather?",

@@ -165,9 +165,9 @@ describe("pruning by size", () => {
 
   test("counts large blobs and removes them with their tasks", async () => {
     const { store, clock } = await openStoreWithClock({ maxMb: 2 });
-    for (const at of [0, 1, 2]) {
-      const hash = await store.put(new Uint8Array(1_200_000).fill(at), "image/png");
-      await addTask(store, `t${at}`, 1, `/api/blobs/${hash}`);
+    for (const index of [0, 1, 2]) {
+      const hash = await store.put(new Uint8Array(1_200_000).fill(index), "image/png");
+      await addTask(store, `t${index}`, 1, `/api/blobs/${hash}`);
       clock.now += 1000;
     }
     expect(await store.prune(clock.now + 2 * day)).toEqual({ tasks: 2, blobs: 2 });

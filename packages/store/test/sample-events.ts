@@ -9,5 +9,5 @@ export function warningEntries(
   count: number,
   message?: string,
 ): LogEntry[] {
-  return Array.from({ length: count }, (_, at) => warningEntry(taskId, from + at, message));
+  return Array.from({ length: count }, (_, index) => warningEntry(taskId, from + index, message));
 }

@@ -29,14 +29,14 @@ async function run(): Promise<void> {
       for await (const _ of process.stdin);
       return store.close();
     case "append": // appends batches of 1 to 40 events to three tasks until it is killed; every other batch is durable
-      await Promise.all(["a", "b", "c"].map((task, at) => appendForever(task, at)));
+      await Promise.all(["a", "b", "c"].map((task, index) => appendForever(task, index)));
       return;
     case "chat": {
       // Adds messages until it is killed, and prints the stamp of each save.
       const builder = new ChatBuilder(store);
       let stored = await builder.create("endless");
-      for (let at = 1; ; at += 1) {
-        stored = await builder.saveChat(stored, builder.addText(stored.chat, `message${at}`));
+      for (let position = 1; ; position += 1) {
+        stored = await builder.saveChat(stored, builder.addText(stored.chat, `message${position}`));
         print(`${stored.stamp}`);
       }
     }
@@ -87,9 +87,9 @@ async function run(): Promise<void> {
       return store.close();
   }
 
-  async function appendForever(task: string, at: number): Promise<void> {
+  async function appendForever(task: string, index: number): Promise<void> {
     await store.append(task, [taskCreatedEntry(task)], { durable: true });
-    for (let next = 1, round = at; ; round += 1) {
+    for (let next = 1, round = index; ; round += 1) {
       const size = 1 + ((round * 7) % 40);
       await store.append(task, warningEntries(task, next, size, `${next}+${size}`), {
         durable: round % 2 === 0,

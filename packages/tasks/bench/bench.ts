@@ -326,8 +326,8 @@ function annotateAll(words: readonly string[]): number {
 
 function coalesceAll(deltas: readonly TaskEvent[]): number {
   let sum = 0;
-  for (let at = 0; at < deltas.length; at += 1000)
-    sum += coalesce(deltas.slice(at, at + 1000)).length;
+  for (let index = 0; index < deltas.length; index += 1000)
+    sum += coalesce(deltas.slice(index, index + 1000)).length;
   return sum;
 }
 

@@ -46,7 +46,7 @@ export async function measureCandidates(
   const until = performance.now() + duration.budgetMs;
   for (let round = 0; round < duration.minRounds || performance.now() < until; round += 1)
     for (const entry of round % 2 === 0 ? entries : entries.toReversed())
-      entry.rounds.push(await time(entry));
+      entry.rounds.push(await measureTime(entry));
   return entries.map(({ candidate: { name, events }, rounds }) => {
     const median = quantile(rounds, 0.5);
     const spread = (quantile(rounds, 0.75) - quantile(rounds, 0.25)) / median;
@@ -75,14 +75,14 @@ async function warmUp(candidate: Candidate, duration: BenchDuration): Promise<En
   const entry: Entry = { candidate, repeats: 1, sum: await candidate.run(), rounds: [] };
   const until = performance.now() + duration.warmUpMs;
   let fastest = Infinity;
-  do fastest = Math.min(fastest, await time(entry));
+  do fastest = Math.min(fastest, await measureTime(entry));
   while (performance.now() < until);
   entry.repeats = Math.max(1, Math.ceil((duration.sampleMs * 1e6) / fastest));
   return entry;
 }
 
 /** Returns the CPU time of one run in nanoseconds. */
-async function time({ candidate, repeats, sum }: Entry): Promise<number> {
+async function measureTime({ candidate, repeats, sum }: Entry): Promise<number> {
   collectGarbage({ type: "minor" });
   let total = 0;
   const start = process.cpuUsage();
@@ -98,8 +98,8 @@ async function time({ candidate, repeats, sum }: Entry): Promise<number> {
 
 function quantile(values: readonly number[], fraction: number): number {
   const sorted = values.toSorted((a, b) => a - b);
-  const at = (sorted.length - 1) * fraction;
-  const below = sorted[Math.floor(at)] ?? NaN;
-  const above = sorted[Math.ceil(at)] ?? NaN;
-  return below + (above - below) * (at - Math.floor(at));
+  const index = (sorted.length - 1) * fraction;
+  const below = sorted[Math.floor(index)] ?? NaN;
+  const above = sorted[Math.ceil(index)] ?? NaN;
+  return below + (above - below) * (index - Math.floor(index));
 }

@@ -115,11 +115,11 @@ async function readWithSdk(stream: ReadableStream<UIMessageChunk>): Promise<numb
 }
 
 function toStream(chunks: readonly UiChunk[]): ReadableStream<UIMessageChunk> {
-  let at = 0;
+  let index = 0;
   return new ReadableStream({
     pull(controller) {
-      const chunk = chunks[at];
-      at += 1;
+      const chunk = chunks[index];
+      index += 1;
       if (chunk === undefined) controller.close();
       else controller.enqueue(chunk);
     },
@@ -131,11 +131,11 @@ async function receiveWithSdk(
   reads: readonly Uint8Array[],
 ): Promise<ReadableStream<UIMessageChunk>> {
   const body = (): ReadableStream<Uint8Array> => {
-    let at = 0;
+    let index = 0;
     return new ReadableStream({
       pull(controller) {
-        const read = reads[at];
-        at += 1;
+        const read = reads[index];
+        index += 1;
         if (read === undefined) controller.close();
         else controller.enqueue(read);
       },
@@ -161,19 +161,20 @@ function* parseEvents(reads: readonly Uint8Array[]): Generator<TaskEvent> {
   let rest = "";
   for (const read of reads) {
     const text = rest + utf8.decode(read, { stream: true });
-    let at = 0;
-    for (let end = text.indexOf("\n\n"); end !== -1; end = text.indexOf("\n\n", at)) {
-      const data = text.indexOf("data: ", at);
+    let index = 0;
+    for (let end = text.indexOf("\n\n"); end !== -1; end = text.indexOf("\n\n", index)) {
+      const data = text.indexOf("data: ", index);
       yield JSON.parse(text.slice(data + 6, end)) as TaskEvent;
-      at = end + 2;
+      index = end + 2;
     }
-    rest = text.slice(at);
+    rest = text.slice(index);
   }
 }
 
 function splitIntoReads(text: string): Uint8Array[] {
   const bytes = new TextEncoder().encode(text);
   const reads: Uint8Array[] = [];
-  for (let at = 0; at < bytes.length; at += readSize) reads.push(bytes.subarray(at, at + readSize));
+  for (let index = 0; index < bytes.length; index += readSize)
+    reads.push(bytes.subarray(index, index + readSize));
   return reads;
 }

@@ -194,12 +194,12 @@ describe("coalesce", () => {
   test("gives the same result if it was already applied to parts of the events", () => {
     fc.assert(
       fc.property(anyLog, fc.nat(), (events, offset) => {
-        const at = offset % events.length;
+        const index = offset % events.length;
         const coalesced = coalesce(events);
         expect(coalesce(coalesced)).toEqual(coalesced);
-        expect(coalesce([...coalesce(events.slice(0, at)), ...coalesce(events.slice(at))])).toEqual(
-          coalesced,
-        );
+        expect(
+          coalesce([...coalesce(events.slice(0, index)), ...coalesce(events.slice(index))]),
+        ).toEqual(coalesced);
       }),
     );
   });

@@ -36,9 +36,11 @@ describe("findClosestMatch", () => {
   test("finds a word with one additional letter", () => {
     const word = fc.stringMatching(/^[a-z]{4,12}$/);
     fc.assert(
-      fc.property(word, fc.nat(12), fc.constantFrom("x", "q"), (name, at, letter) => {
+      fc.property(word, fc.nat(12), fc.constantFrom("x", "q"), (name, index, letter) => {
         expect(findClosestMatch(name, [name])).toBe(name);
-        expect(findClosestMatch(name.slice(0, at) + letter + name.slice(at), [name])).toBe(name);
+        expect(findClosestMatch(name.slice(0, index) + letter + name.slice(index), [name])).toBe(
+          name,
+        );
       }),
     );
   });

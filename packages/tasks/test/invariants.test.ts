@@ -128,8 +128,8 @@ test(
   longTimeout,
   () => {
     fc.assert(
-      fc.property(randomRun, anyIndex, ({ events, state }, at) => {
-        const k = at % events.length;
+      fc.property(randomRun, anyIndex, ({ events, state }, index) => {
+        const k = index % events.length;
         const before = restoreFromSnapshot(reduce(emptyTree, events.slice(0, k + 1)));
         expect(reduce(before, events.slice(k + 1))).toEqual(state);
       }),
@@ -317,10 +317,10 @@ test(
           }
           const entries: LogEntry[] = [];
           const message = startTask(entries).message();
-          for (let at = 0; at < text.length;) {
+          for (let index = 0; index < text.length;) {
             const length = cuts.next().value;
-            message.delta(text.slice(at, at + length));
-            at += length;
+            message.delta(text.slice(index, index + length));
+            index += length;
           }
           message.done();
           const annotations = entries.flatMap(({ event }) =>
@@ -402,8 +402,8 @@ test(
         );
         for (const index of indexes) {
           // Between the task's first event and its last.
-          const at = 1 + (index % (withUnknown.length - 1));
-          withUnknown.splice(at, 0, {
+          const position = 1 + (index % (withUnknown.length - 1));
+          withUnknown.splice(position, 0, {
             type: "task.not_yet_invented",
             task_id: "task_root",
             output_index: 0,

@@ -166,13 +166,14 @@ test(
       fc.property(randomRun, fc.array(mutation, { minLength: 5, maxLength: 5 }), (run, all) => {
         for (const one of all) {
           if (one.kind !== "edit" && one.kind !== "remove field") continue;
-          const at = one.at % run.events.length;
+          const index = one.at % run.events.length;
           const log = run.entries.map(({ json }) => JSON.parse(json) as LooseEvent);
-          if (mutate(log, one) === undefined || "state_hash" in (log[at] ?? {})) continue;
+          if (mutate(log, one) === undefined || "state_hash" in (log[index] ?? {})) continue;
           const validator = new LogValidator({ sha256 });
-          for (const event of run.events.slice(0, at)) validator.check(event);
-          if (validator.check(log[at] as unknown as TaskEvent) === undefined) continue;
-          for (const event of run.events.slice(at)) expect(validator.check(event)).toBeUndefined();
+          for (const event of run.events.slice(0, index)) validator.check(event);
+          if (validator.check(log[index] as unknown as TaskEvent) === undefined) continue;
+          for (const event of run.events.slice(index))
+            expect(validator.check(event)).toBeUndefined();
           expect(validator.state).toEqual(run.state);
         }
       }),
@@ -216,28 +217,28 @@ interface AppliedMutation {
 
 /** Mutates the log. Returns undefined if the log would be the same afterwards. */
 function mutate(log: LooseEvent[], one: Mutation): AppliedMutation | undefined {
-  const at = one.at % log.length;
-  const event = log[at] as LooseEvent;
-  const text = `${one.kind} ${at} ${event.type}`;
+  const index = one.at % log.length;
+  const event = log[index] as LooseEvent;
+  const text = `${one.kind} ${index} ${event.type}`;
   const isOptional = transientEvents[event.type]?.(event, log) === true || isRetracted(event, log);
   switch (one.kind) {
     case "drop":
-      log.splice(at, 1);
+      log.splice(index, 1);
       renumber(log);
       return { kind: "content", text, isException: isOptional };
     case "double":
-      log.splice(at, 0, structuredClone(event));
+      log.splice(index, 0, structuredClone(event));
       renumber(log);
       return { kind: "content", text, isException: isOptional };
     case "swap":
-      return moveEvent(log, at, at + 1, text);
+      return moveEvent(log, index, index + 1, text);
     case "move":
-      return moveEvent(log, at, one.to % log.length, text);
+      return moveEvent(log, index, one.to % log.length, text);
     case "exchange": {
       const to = one.to % log.length;
       const otherEvent = log[to] as LooseEvent;
-      if (to === at) return undefined;
-      log[at] = otherEvent;
+      if (to === index) return undefined;
+      log[index] = otherEvent;
       log[to] = event;
       renumber(log);
       return { kind: "order", text: `${text} with ${to} ${otherEvent.type}`, isException: true };
@@ -264,12 +265,12 @@ function mutate(log: LooseEvent[], one: Mutation): AppliedMutation | undefined {
 /** Moves an event, which is valid only if it is independent of the events in between. */
 function moveEvent(
   log: LooseEvent[],
-  at: number,
+  index: number,
   to: number,
   text: string,
 ): AppliedMutation | undefined {
-  if (to === at || to >= log.length) return undefined;
-  const [event] = log.splice(at, 1);
+  if (to === index || to >= log.length) return undefined;
+  const [event] = log.splice(index, 1);
   if (event === undefined) return undefined;
   log.splice(to, 0, event);
   renumber(log);

@@ -73,8 +73,8 @@ class Ids {
 }
 
 /** Some providers restart the numbering of calls in every reply. */
-export function providerIds(at: number): { call_id: string; id: string } {
-  return { call_id: `provider_call_${at}`, id: `provider_item_${at}` };
+export function providerIds(index: number): { call_id: string; id: string } {
+  return { call_id: `provider_call_${index}`, id: `provider_item_${index}` };
 }
 
 type Steps = Generator<undefined, void, undefined>;
@@ -248,10 +248,10 @@ class Driver {
     }
     if (this.#choices.pick(4) === 1) writer.roundProgress(round, this.#choices.word(), 0.5);
     if (this.#choices.pick(2) === 1) task.message = yield* this.#message(writer.message(), end);
-    const openCalls = Array.from({ length: this.#choices.pick(4) }, (_, at) => {
+    const openCalls = Array.from({ length: this.#choices.pick(4) }, (_, index) => {
       const callId = this.#ids.next("call");
       const call = writer.toolCall(callId, "tool");
-      return { call, args: `{"city":"${callId} 😀"}`, private: providerIds(at) };
+      return { call, args: `{"city":"${callId} 😀"}`, private: providerIds(index) };
     });
     for (const { call, args, private: providerData } of openCalls) {
       for (const piece of args.match(/.{1,5}/gs) ?? []) call.argumentsDelta(piece);
@@ -277,10 +277,10 @@ class Driver {
       if (this.#choices.pick(2) === 1) {
         message.text(text);
       } else {
-        for (let at = 0; at < text.length;) {
+        for (let index = 0; index < text.length;) {
           const length = text.length > 300 ? 299 : 1 + this.#choices.pick(12);
-          message.delta(text.slice(at, at + length));
-          at += length;
+          message.delta(text.slice(index, index + length));
+          index += length;
         }
         message.textDone();
       }
@@ -448,8 +448,8 @@ class Driver {
   *#interleave(all: Steps[]): Steps {
     const running = [...all];
     while (running.length > 0) {
-      const at = this.#choices.pick(running.length);
-      if (running[at]?.next().done === true) running.splice(at, 1);
+      const index = this.#choices.pick(running.length);
+      if (running[index]?.next().done === true) running.splice(index, 1);
       yield;
     }
   }

@@ -102,8 +102,8 @@ describe("the reduced state", () => {
     const item: OutputItem = { type: "reasoning", id: "rs_9", summary: [] };
     const added = { type: "task.output_item.added", task_id: "task_1" } as const;
     const before = reduce(emptyTree, openMessageEvents);
-    const at = getRoot(before).output.length;
-    const event = { ...added, item, output_index: at, sequence_number: before.head + 1 };
+    const index = getRoot(before).output.length;
+    const event = { ...added, item, output_index: index, sequence_number: before.head + 1 };
     const after = reduce(before, [{ ...event, ts }]);
     expect(getRoot(after).item_added_at).toBe(ts);
     expect(snapshotToTree(createSnapshot(after))).toEqual(after);
@@ -111,7 +111,7 @@ describe("the reduced state", () => {
     const withoutTime = applyBodies(after, {
       type: added.type,
       item: { ...item, id: "rs_10" },
-      output_index: at + 1,
+      output_index: index + 1,
     });
     expect(getRoot(withoutTime)).not.toHaveProperty("item_added_at");
   });
@@ -493,19 +493,19 @@ describe("an unexpected event", () => {
 describe("for every split of the log", () => {
   test("reducing one part after the other results in the state of the complete log", () => {
     fc.assert(
-      fc.property(anyLength, (at) => {
-        const half = reduce(emptyTree, sampleLog.slice(0, at));
-        expect(reduce(half, sampleLog.slice(at))).toEqual(finalTree);
+      fc.property(anyLength, (index) => {
+        const half = reduce(emptyTree, sampleLog.slice(0, index));
+        expect(reduce(half, sampleLog.slice(index))).toEqual(finalTree);
       }),
     );
   });
 
   test("a restored snapshot and the remaining events result in the same state", () => {
     fc.assert(
-      fc.property(fc.integer({ min: 1, max: sampleLog.length }), (at) => {
-        const snapshot = createSnapshot(reduce(emptyTree, sampleLog.slice(0, at)));
+      fc.property(fc.integer({ min: 1, max: sampleLog.length }), (index) => {
+        const snapshot = createSnapshot(reduce(emptyTree, sampleLog.slice(0, index)));
         const restored = snapshotToTree(JSON.parse(JSON.stringify(snapshot)));
-        expect(reduce(restored, sampleLog.slice(at))).toEqual(finalTree);
+        expect(reduce(restored, sampleLog.slice(index))).toEqual(finalTree);
       }),
     );
   });

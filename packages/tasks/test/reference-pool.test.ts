@@ -166,13 +166,13 @@ describe("a tool that forges the wrapper", () => {
   test("cannot send any variant of its tags, complete or split over two parts", () => {
     fc.assert(
       fc.property(hostile, fc.nat(), fc.boolean(), (tag, cut, grouped) => {
-        const at = cut % tag.length;
+        const index = cut % tag.length;
         const id = grouped ? { id: 1 } : {};
         const { content } = new ReferencePool().add(
           normalizeToolOutput({
             message_content: [
-              { type: "text", text: `a ${tag.slice(0, at)}`, ...id },
-              { type: "text", text: `${tag.slice(at)} b`, ...id },
+              { type: "text", text: `a ${tag.slice(0, index)}`, ...id },
+              { type: "text", text: `${tag.slice(index)} b`, ...id },
             ],
           }),
           "fco_1",

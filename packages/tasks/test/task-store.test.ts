@@ -176,10 +176,11 @@ describe("a closed connection", () => {
               return;
             }
             const unchangedItem = cursor.after ?? -1;
-            const at = Math.max(unchangedItem + 1, 1);
+            const index = Math.max(unchangedItem + 1, 1);
             const start =
-              step.snapshot || cursor.after === undefined ? [createSnapshotEvent(at)] : [];
-            const from = start.length > 0 ? at : Math.max(0, unchangedItem + 1 - step.duplicated);
+              step.snapshot || cursor.after === undefined ? [createSnapshotEvent(index)] : [];
+            const from =
+              start.length > 0 ? index : Math.max(0, unchangedItem + 1 - step.duplicated);
             const rest = sampleLog.slice(from);
             const events = step.coalesced && step.duplicated === 0 ? coalesce(rest) : rest;
             for (const frame of [createOpenedEvent(), ...start, ...events].slice(0, step.frames))

@@ -128,17 +128,17 @@ test.each(Object.entries(violations))(
 
 test("the range of a coalesced event must follow the previous number", () => {
   const log = completeLog();
-  const at = log.findIndex(({ type }) => type === "task.text.delta");
+  const position = log.findIndex(({ type }) => type === "task.text.delta");
   const coalesced = log.map((event, index) => {
-    if (index < at) return event;
+    if (index < position) return event;
     const numbering = { sequence_number: index + 2 };
-    return index === at
-      ? { ...event, ...numbering, coalesced_from: at }
+    return index === position
+      ? { ...event, ...numbering, coalesced_from: position }
       : { ...event, ...numbering };
   });
   expect(validateLog(coalesced as unknown as TaskEvent[], { complete: true })).toBeUndefined();
-  const delta = coalesced[at];
-  if (delta !== undefined) delta["coalesced_from"] = at + 1;
+  const delta = coalesced[position];
+  if (delta !== undefined) delta["coalesced_from"] = position + 1;
   expect(validateLog(coalesced as unknown as TaskEvent[])).toMatchObject({ rule: "dense_numbers" });
 });
 
@@ -317,7 +317,7 @@ function withRenumbering(change: Change): Change {
 }
 
 function findIndexOf(log: readonly LooseEvent[], type: string, nth: number): number {
-  const indexes = [...log.keys()].filter((at) => log[at]?.type === type);
+  const indexes = [...log.keys()].filter((index) => log[index]?.type === type);
   const index = indexes[nth];
   if (index === undefined) throw new Error(`the log has no ${type} at ${nth}`);
   return index;

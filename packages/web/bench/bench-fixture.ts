@@ -6,10 +6,10 @@ import { createChatClient, currentPath, type ChatClient } from "@deltawire/tasks
 import { chromium, type Browser, type CDPSession, type Page } from "playwright-core";
 import { chromiumOptions } from "../browser-test/chromium.ts";
 import {
-  nodeCommand,
+  buildNodeCommand,
   type StartedProcess,
   type BenchEnvironment,
-  nextMessage,
+  waitForMessage,
 } from "../../../bench/processes.ts";
 import { formatModelName, type ModelEvent, type ReplyScript } from "./model.ts";
 import { isAnswerComplete } from "./probe.ts";
@@ -29,15 +29,19 @@ export interface BenchFixture {
 
 export async function startBenchFixture(environment: BenchEnvironment): Promise<BenchFixture> {
   const [options] = await Promise.all([chromiumOptions(), buildPage()]);
-  const model = environment.start("model", nodeCommand(import.meta.resolve("./model.ts")), {
+  const model = environment.start("model", buildNodeCommand(import.meta.resolve("./model.ts")), {
     ipc: true,
   });
-  const { port } = (await nextMessage(model)) as { port: number };
-  const gateway = environment.start("gateway", nodeCommand(import.meta.resolve("./gateway.ts")), {
-    ipc: true,
-  });
+  const { port } = (await waitForMessage(model)) as { port: number };
+  const gateway = environment.start(
+    "gateway",
+    buildNodeCommand(import.meta.resolve("./gateway.ts")),
+    {
+      ipc: true,
+    },
+  );
   gateway.child.send({ toml: createConfig(environment.folder, port) });
-  const { url } = (await nextMessage(gateway)) as { url: string };
+  const { url } = (await waitForMessage(gateway)) as { url: string };
   const browser = await chromium.launch(options);
   return {
     url,

@@ -1,5 +1,5 @@
 import { quantile } from "../../../bench/measure.ts";
-import { now, startRecording, stopRecording, type Recording } from "./probe.ts";
+import { readClock, startRecording, stopRecording, type Recording } from "./probe.ts";
 import type { Tab } from "./bench-fixture.ts";
 
 /** Rendering performance of a page over some seconds. */
@@ -35,9 +35,9 @@ export async function recordFrames(
   const { page } = tab;
   await page.evaluate(startRecording);
   const before = await readMainThreadTimes(tab);
-  const startedAt = await page.evaluate(now);
+  const startedAt = await page.evaluate(readClock);
   await run();
-  const endedAt = await page.evaluate(now);
+  const endedAt = await page.evaluate(readClock);
   await page.waitForTimeout(settlingMs);
   const after = await readMainThreadTimes(tab);
   return toFrameStats(await page.evaluate(stopRecording), startedAt, endedAt, before, after);

@@ -22,10 +22,10 @@ const maxGrowth = 1.1;
 /** Goals whose results were not measured are omitted. */
 export function evaluateGoals({ sizes, streams, opened, hour }: BenchResults): Goal[] {
   return [
-    ...sizeGoals(sizes),
-    ...streams.flatMap(streamGoals),
+    ...evaluateSizeGoals(sizes),
+    ...streams.flatMap(evaluateStreamGoals),
     ...openGoals(opened),
-    ...hourGoals(hour),
+    ...evaluateHourGoals(hour),
   ];
 }
 
@@ -35,7 +35,7 @@ export function findMedianRound(rounds: readonly FrameStats[]): FrameStats | und
   return sorted[Math.floor((sorted.length - 1) / 2)];
 }
 
-function sizeGoals([start]: readonly LoadStep[]): Goal[] {
+function evaluateSizeGoals([start]: readonly LoadStep[]): Goal[] {
   if (start === undefined) return [];
   const { brotli, gzip } = start.script;
   return [
@@ -47,22 +47,22 @@ function sizeGoals([start]: readonly LoadStep[]): Goal[] {
   ];
 }
 
-function streamGoals({ streamCase: { title, isReference }, rounds }: StreamResult): Goal[] {
+function evaluateStreamGoals({ streamCase: { title, isReference }, rounds }: StreamResult): Goal[] {
   if (rounds.length === 0 || isReference) return [];
-  return [frameRateGoal(title, rounds), taskGoal(title, rounds)];
+  return [evaluateFrameRateGoal(title, rounds), evaluateTaskGoal(title, rounds)];
 }
 
 function openGoals(opened: readonly LongChatResult[]): Goal[] {
   if (opened.length === 0) return [];
   const scrolling = opened.map((round) => round.scrolling);
   return [
-    taskGoal("opening a chat of 1,000 items", opened),
-    frameRateGoal("scrolling through it", scrolling),
-    taskGoal("scrolling through it", scrolling),
+    evaluateTaskGoal("opening a chat of 1,000 items", opened),
+    evaluateFrameRateGoal("scrolling through it", scrolling),
+    evaluateTaskGoal("scrolling through it", scrolling),
   ];
 }
 
-function frameRateGoal(title: string, rounds: readonly FrameStats[]): Goal {
+function evaluateFrameRateGoal(title: string, rounds: readonly FrameStats[]): Goal {
   const { perSecond = NaN, p95 = NaN, p99 = NaN } = findMedianRound(rounds) ?? {};
   const allRounds = rounds.map((round) => round.perSecond.toFixed(1)).join(", ");
   return {
@@ -73,7 +73,7 @@ function frameRateGoal(title: string, rounds: readonly FrameStats[]): Goal {
 }
 
 /** This goal must be met in every round. */
-function taskGoal(title: string, rounds: readonly { longestTask: number }[]): Goal {
+function evaluateTaskGoal(title: string, rounds: readonly { longestTask: number }[]): Goal {
   const longest = Math.max(...rounds.map((round) => round.longestTask));
   return {
     description: `${title}: no task above ${maxTaskMs} ms`,
@@ -82,7 +82,7 @@ function taskGoal(title: string, rounds: readonly { longestTask: number }[]): Go
   };
 }
 
-function hourGoals(hour: readonly MemorySample[]): Goal[] {
+function evaluateHourGoals(hour: readonly MemorySample[]): Goal[] {
   const [first, last] = [hour[0], hour.at(-1)];
   if (first === undefined || last === undefined) return [];
   const heap = last.heapBytes / first.heapBytes;

@@ -51,7 +51,7 @@ export function stopRecording(): Recording {
   return { frames, tasks, changes };
 }
 
-export function now(): number {
+export function readClock(): number {
   return performance.now();
 }
 

@@ -211,9 +211,9 @@ describe("an open message editor", () => {
   const editor = (tab: Page) => tab.getByRole("textbox", { name: "Edit your message" });
   const removeButton = (tab: Page) => tab.getByRole("button", { name: /^Remove/ });
   const imageData = `data:image/png;base64,${createSampleImage("the sea").toString("base64")}`;
-  const turns = Array.from({ length: 40 }, (_, at) => [
-    { role: "user", content: `Question ${at + 1}` },
-    { role: "assistant", content: `Answer ${at + 1} goes on. `.repeat(60) },
+  const turns = Array.from({ length: 40 }, (_, index) => [
+    { role: "user", content: `Question ${index + 1}` },
+    { role: "assistant", content: `Answer ${index + 1} goes on. `.repeat(60) },
   ]);
   const longChat = {
     messages: [

@@ -100,9 +100,9 @@ describe("a finished answer", () => {
     await waitForAnswers(tab, 1);
     await sendMessage(tab, "你好，你是谁？");
     await waitForAnswers(tab, 2);
-    const direction = (at: number) => () =>
+    const direction = (index: number) => () =>
       getAnswers(tab)
-        .nth(at)
+        .nth(index)
         .getByText(/Deltawire/)
         .evaluate((paragraph) => getComputedStyle(paragraph).direction);
     await expect.poll(direction(0)).toBe("rtl");

@@ -541,9 +541,9 @@ describe("an edit that is slow to be saved", () => {
   });
 
   test("closes its editor even if the editor is scrolled out of view", async () => {
-    const messages = Array.from({ length: 40 }, (_, at) => [
-      { role: "user", content: at === 0 ? "The beginning" : `Question ${at}` },
-      { role: "assistant", content: `Answer ${at} goes on. `.repeat(60) },
+    const messages = Array.from({ length: 40 }, (_, index) => [
+      { role: "user", content: index === 0 ? "The beginning" : `Question ${index}` },
+      { role: "assistant", content: `Answer ${index} goes on. `.repeat(60) },
     ]);
     const tab = await (
       await fixture.newUser()

@@ -13,7 +13,7 @@ const fixture = setupBrowserFixture();
 
 describe("finding in a chat", () => {
   test("moves between matches, including in collapsed content, and restores the focus", async () => {
-    const lines = Array.from({ length: 60 }, (_, at) => `line ${at}`);
+    const lines = Array.from({ length: 60 }, (_, index) => `line ${index}`);
     const messages = [
       { role: "user", content: [...lines, "the first needle"].join("\n") },
       {
@@ -56,9 +56,9 @@ describe("finding in a chat", () => {
   });
 
   test("moves to a match in a part of a long answer that was not rendered yet", async () => {
-    const parts = Array.from({ length: 120 }, (_, at) => {
+    const parts = Array.from({ length: 120 }, (_, index) => {
       const code = "```ts\nconst one = 1;\n```";
-      return `## Part ${at}\n\n${"Words and words. ".repeat(at % 30)}\n\n${code}\n\nThe end of ${at}.`;
+      return `## Part ${index}\n\n${"Words and words. ".repeat(index % 30)}\n\n${code}\n\nThe end of ${index}.`;
     });
     const messages = [
       { role: "user", content: "Please." },
@@ -77,10 +77,10 @@ describe("finding in a chat", () => {
   });
 
   test("moves to distant steps of a long answer, which are rendered on demand", async () => {
-    const texts = Array.from({ length: 200 }, (_, at) =>
-      at % 70 === 30
-        ? `Step ${at} has the **needle**.`
-        : `Step ${at}. ${"Words. ".repeat(at % 40)}`,
+    const texts = Array.from({ length: 200 }, (_, index) =>
+      index % 70 === 30
+        ? `Step ${index} has the **needle**.`
+        : `Step ${index}. ${"Words. ".repeat(index % 40)}`,
     );
     const user = await fixture.newUser();
     const tab = await user.tab(await fixture.importChat(await createAnswerFile(texts)));
@@ -89,11 +89,11 @@ describe("finding in a chat", () => {
     await tab.keyboard.press("Control+f");
     const field = tab.getByRole("searchbox", { name: "Find in this chat" });
     await field.fill("the needle");
-    const expectNextMatch = async (at: number) => {
-      await expect.poll(() => getCurrentMatchLine(tab)).toBe(`Step ${at} has the needle.`);
+    const expectNextMatch = async (index: number) => {
+      await expect.poll(() => getCurrentMatchLine(tab)).toBe(`Step ${index} has the needle.`);
     };
-    for (const at of [30, 100, 170, 30]) {
-      await expectNextMatch(at);
+    for (const position of [30, 100, 170, 30]) {
+      await expectNextMatch(position);
       await field.press("Enter");
     }
     await expectNextMatch(100);
@@ -254,9 +254,9 @@ async function createAnswerFile(texts: readonly string[]): Promise<object> {
     for (const { kind, versions } of Object.values(chat.nodes))
       for (const version of kind === "answer" ? versions : [])
         version.output = version.output.flatMap((item) =>
-          texts.map((text, at) => ({
+          texts.map((text, index) => ({
             ...item,
-            id: `${item.id}_${at}`,
+            id: `${item.id}_${index}`,
             block_list: [{ type: "text", text }],
           })),
         );

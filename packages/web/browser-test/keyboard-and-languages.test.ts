@@ -315,7 +315,7 @@ test("a right-to-left table starts at the right, and its cells are aligned right
   await sendAndWaitForAnswer(tab, "| الاسم | العمر |\n|---|---|\n| أحمد (Ahmad) | 30 |");
   const table = (await waitForAnswerEnd(tab)).getByRole("table");
   const head = table.getByRole("columnheader");
-  const x = async (at: number) => (await head.nth(at).boundingBox())?.x ?? 0;
+  const x = async (index: number) => (await head.nth(index).boundingBox())?.x ?? 0;
   expect(await x(0)).toBeGreaterThan(await x(1));
   const side = (cell: Element) => getComputedStyle(cell).textAlign;
   expect(await table.getByRole("cell", { name: "30" }).evaluate(side)).toBe("right");

@@ -16,9 +16,9 @@ const turns = 500;
 
 /** Creates a chat with answers of many heights, so that the estimates for unmounted ones are wrong. */
 function createLongChat(): object {
-  const messages = Array.from({ length: turns }, (_, at) => [
-    { role: "user", content: `Question ${at + 1}` },
-    { role: "assistant", content: createAnswerText(at + 1) },
+  const messages = Array.from({ length: turns }, (_, index) => [
+    { role: "user", content: `Question ${index + 1}` },
+    { role: "assistant", content: createAnswerText(index + 1) },
   ]);
   return { messages: messages.flat() };
 }
@@ -26,7 +26,7 @@ function createLongChat(): object {
 function createAnswerText(number: number): string {
   const kinds = [
     `Answer ${number} is short.`,
-    `Answer ${number} has a list:\n\n${Array.from({ length: 1 + (number % 7) }, (_, at) => `- item ${at}`).join("\n")}`,
+    `Answer ${number} has a list:\n\n${Array.from({ length: 1 + (number % 7) }, (_, index) => `- item ${index}`).join("\n")}`,
     `Answer ${number} has code:\n\n\`\`\`ts\n${"const one = 1;\n".repeat(1 + (number % 9))}\`\`\``,
     `Answer ${number} has words. ${"They go on and on. ".repeat(number % 60)}`,
     `Answer ${number} has a table:\n\n| a | b |\n| --- | --- |\n${"| 1 | 2 |\n".repeat(1 + (number % 5))}`,
@@ -99,7 +99,7 @@ describe("a chat of 1,000 messages", () => {
     const all = [
       ...new Set(visible.flatMap((each) => each.map(({ number }) => number).toReversed())),
     ];
-    expect(all).toEqual(Array.from({ length: turns }, (_, at) => turns - at));
+    expect(all).toEqual(Array.from({ length: turns }, (_, index) => turns - index));
     await takeScreenshot(tab, "long-beginning");
   });
 

@@ -17,11 +17,11 @@ const turns = 300;
 
 /** Creates a chat with answers of many heights, so that the estimates for unmounted ones are wrong. */
 function createLongChat(): object {
-  const messages = Array.from({ length: turns }, (_, at) => [
-    { role: "user", content: `Question ${at + 1}` },
+  const messages = Array.from({ length: turns }, (_, index) => [
+    { role: "user", content: `Question ${index + 1}` },
     {
       role: "assistant",
-      content: `Answer ${at + 1}.\n\n| a | b |\n| - | - |\n${"| 1 | 2 |\n".repeat(1 + (at % 9))}`,
+      content: `Answer ${index + 1}.\n\n| a | b |\n| - | - |\n${"| 1 | 2 |\n".repeat(1 + (index % 9))}`,
     },
   ]);
   return { messages: messages.flat() };
@@ -91,7 +91,7 @@ describe("content outside of the viewport", () => {
     const drawn = async () => {
       const around = [above - 1, above, focused, below, below + 1];
       const counts = await Promise.all(around.map((number) => getQuestion(tab, number).count()));
-      return around.filter((_, at) => counts[at] === 1);
+      return around.filter((_, index) => counts[index] === 1);
     };
     await getQuestion(tab, focused).focus();
     await scrollBy(tab, -10_000);

@@ -181,18 +181,21 @@ async function createManyCallsFile(order: "one after the other" | "in one go"): 
     const { output } = version;
     const ofType = (wanted: string) => output.filter(({ type }) => type === wanted);
     const copies = (item: Item, id: string) =>
-      Array.from({ length: 2000 }, (_, at) => ({
+      Array.from({ length: 2000 }, (_, index) => ({
         ...item,
-        id: `${id}_${at + 1}`,
-        call_id: `call_${at + 1}`,
+        id: `${id}_${index + 1}`,
+        call_id: `call_${index + 1}`,
       }));
     const calls = ofType("tool_call").flatMap((call) => copies(call, "item"));
-    const cities = calls.map((call, at) => ({ ...call, arguments: `{"city":"City ${at + 1}"}` }));
+    const cities = calls.map((call, index) => ({
+      ...call,
+      arguments: `{"city":"City ${index + 1}"}`,
+    }));
     const results = ofType("tool_result").flatMap((result) => copies(result, "result"));
     const all =
       order === "in one go"
         ? [...cities, ...results]
-        : cities.flatMap((call, at) => [call, ...results.slice(at, at + 1)]);
+        : cities.flatMap((call, index) => [call, ...results.slice(index, index + 1)]);
     version.output = [...all, ...ofType("message")];
     version.references = version.references.map((one) => ({ ...one, item_id: "result_3" }));
   }

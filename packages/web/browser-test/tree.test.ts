@@ -75,8 +75,8 @@ async function getBox(
 async function compareAnswers(tab: Page): Promise<void> {
   // Cards around the focus are rendered first.
   await expect.poll(() => getTree(tab).getByRole("treeitem").count()).toBe(4);
-  for (const at of [1, 3]) {
-    await getTree(tab).getByRole("treeitem").nth(at).click();
+  for (const index of [1, 3]) {
+    await getTree(tab).getByRole("treeitem").nth(index).click();
     await tab.getByRole("button", { name: "Select to compare" }).click();
   }
   // The bar with the button replaces the hint.

@@ -159,7 +159,7 @@ test("a paused model is shown with its error", async () => {
   await expect
     .poll(
       async () => {
-        for (let at = 0; at < 6; at += 1) await say("broken", `conversation ${at % 2}`);
+        for (let index = 0; index < 6; index += 1) await say("broken", `conversation ${index % 2}`);
         expect((await say("sound", "hello")).status).toBe(200);
         const read = tab.waitForResponse("**/deltawire/upstreams");
         await tab.getByRole("button", { name: "Refresh" }).click();

@@ -38,7 +38,7 @@ export interface SweepIntervals {
   ended: number;
   /**
    * How long the task of an answer may be missing, because the process that received the message is about to start it. If that
-   * takes longer, the process says so several times within this period.
+   * takes longer, the process reports several times within this period that it is still starting the task.
    */
   unstarted: number;
   /** How long a title may be missing after an answer: the process that stored the answer is generating it. */

@@ -25,7 +25,7 @@ export type TaskListener = (entries: readonly LogEntry[], logHead: LogHead) => v
 
 /** Maximum number of events that are read from the log at once. */
 const pageSize = 500;
-/** Maximum number of events that are held while the log is read. Further ones are read from the log. */
+/** Maximum number of events that are held while the log is read. Later events are read from the log. */
 const maxHeldEvents = 1000;
 
 /**

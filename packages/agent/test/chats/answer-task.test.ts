@@ -89,12 +89,12 @@ test("user messages are at the position where the model received them, regardles
   const state = await waitUntil(started, ({ tasks }) => JSON.stringify(tasks).includes("Done."));
   const [taken] = state.tasks[started.id]?.inputs ?? [];
   const { output, inputs = [] } = toAnswerTask(state);
-  const at = output.findIndex(({ type }) => type === "tool_result") + 1;
-  expect(inputs[0]?.taken_at).toBe(at);
-  expect(taken?.taken_at).toBe(at);
+  const index = output.findIndex(({ type }) => type === "tool_result") + 1;
+  expect(inputs[0]?.taken_at).toBe(index);
+  expect(taken?.taken_at).toBe(index);
   const { inputs: storedInputs, output: allItems } = await waitForAnswerTask(started);
   expect(storedInputs?.map(({ taken_at }) => taken_at)).toEqual([
-    at,
+    index,
     allItems.findIndex(({ type }) => type === "message") + 1,
   ]);
 });

@@ -11,7 +11,7 @@ const collectGarbage = runInNewContext("gc") as () => void;
 const settings: ChatSettings = {
   privacy: { enabled: true, fields: [{ kind: "email", label: "MAIL" }] },
 };
-const createMessage = (at: number): string => `Write to person${at}@example.org, please.`;
+const createMessage = (index: number): string => `Write to person${index}@example.org, please.`;
 
 /** Creates a cache of chats with a store in memory. If `state.fails`, placeholders cannot be stored. */
 function createChatAgents() {
@@ -44,13 +44,13 @@ function createChatAgents() {
     resultApproval: "never",
     now: Date.now,
   });
-  const mask = async (at: number): Promise<string> => {
-    const vault = await agents.loadVault(`chat_${at}`, settings);
-    const masked = vault?.mask(createMessage(at)) ?? "";
+  const mask = async (index: number): Promise<string> => {
+    const vault = await agents.loadVault(`chat_${index}`, settings);
+    const masked = vault?.mask(createMessage(index)) ?? "";
     const placeholders: PlaceholderStore = {
       isShared: false,
-      add: (fresh) => store.addPlaceholders(`chat_${at}`, fresh),
-      list: () => store.listPlaceholders(`chat_${at}`),
+      add: (fresh) => store.addPlaceholders(`chat_${index}`, fresh),
+      list: () => store.listPlaceholders(`chat_${index}`),
     };
     await vault?.storeNewPlaceholders(placeholders).catch(() => undefined);
     return masked;
@@ -67,7 +67,7 @@ test("the private values of chats that were evicted from the cache are read from
   const { state, mask } = createChatAgents();
   const first = await mask(0);
   expect(first).not.toContain("person0");
-  for (let at = 1; at <= 300; at += 1) await mask(at);
+  for (let index = 1; index <= 300; index += 1) await mask(index);
   await collectGarbageLater();
   expect(state.reads).toBe(301);
   expect(await mask(300)).not.toContain("person300");
@@ -81,7 +81,7 @@ test("private values that could not be stored stay in memory", async () => {
   state.fails = true;
   const first = await mask(0);
   state.fails = false;
-  for (let at = 1; at <= 300; at += 1) await mask(at);
+  for (let index = 1; index <= 300; index += 1) await mask(index);
   await collectGarbageLater();
   expect(await mask(0)).toBe(first);
   expect(state.reads).toBe(301);
@@ -95,7 +95,7 @@ test("a running chat has one vault and one truncation guard, regardless of the n
     isNamed: true,
     owner: "",
   });
-  for (let at = 1; at <= 300; at += 1) await mask(at);
+  for (let index = 1; index <= 300; index += 1) await mask(index);
   await collectGarbageLater();
   const text = createMessage(0);
   const cuts = agents.findTruncationGuard("chat_0");

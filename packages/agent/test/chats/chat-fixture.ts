@@ -211,9 +211,12 @@ function findUnknownGroup(
   groups: readonly ToolGroup[],
 ): NameProblem | undefined {
   const known = [agentsGroup, ...groups.map(({ name }) => name)];
-  const at = tool_groups.findIndex((name) => !known.includes(name));
-  if (at === -1) return undefined;
-  return { path: `tool_groups[${at}]`, reason: `there is no tool group "${tool_groups[at]}"` };
+  const index = tool_groups.findIndex((name) => !known.includes(name));
+  if (index === -1) return undefined;
+  return {
+    path: `tool_groups[${index}]`,
+    reason: `there is no tool group "${tool_groups[index]}"`,
+  };
 }
 
 /** The store, with one call that fails. `when` receives its arguments as JSON. */

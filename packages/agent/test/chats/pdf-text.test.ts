@@ -54,7 +54,7 @@ test("a PDF that is too large is not read, and one that takes too long is aborte
 });
 
 test("an endless extraction is terminated and does not block the process", async () => {
-  const many = createPdf([Array.from({ length: 100_000 }, (_, at) => `line ${at}`)]);
+  const many = createPdf([Array.from({ length: 100_000 }, (_, index) => `line ${index}`)]);
   let ticks = 0;
   const timer = setInterval(() => (ticks += 1), 5);
   try {

@@ -14,20 +14,20 @@ export function createDeflatedPdf(packed: Buffer): Buffer {
 }
 
 function buildPdf(drawings: readonly string[], filter = ""): Buffer {
-  const kids = drawings.map((_drawing, at) => `${4 + at * 2} 0 R`).join(" ");
+  const kids = drawings.map((_drawing, index) => `${4 + index * 2} 0 R`).join(" ");
   const objects = [
     "<< /Type /Catalog /Pages 2 0 R >>",
     `<< /Type /Pages /Kids [${kids}] /Count ${drawings.length} >>`,
     "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
-    ...drawings.flatMap((drawing, at) => [
-      `<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents ${5 + at * 2} 0 R /Resources << /Font << /F1 3 0 R >> >> >>`,
+    ...drawings.flatMap((drawing, index) => [
+      `<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents ${5 + index * 2} 0 R /Resources << /Font << /F1 3 0 R >> >> >>`,
       `<< /Length ${drawing.length} ${filter} >>\nstream\n${drawing}\nendstream`,
     ]),
   ];
   let file = "%PDF-1.4\n";
-  const offsets = objects.map((object, at) => {
+  const offsets = objects.map((object, index) => {
     const offset = String(file.length).padStart(10, "0");
-    file += `${at + 1} 0 obj\n${object}\nendobj\n`;
+    file += `${index + 1} 0 obj\n${object}\nendobj\n`;
     return `${offset} 00000 n \n`;
   });
   const size = objects.length + 1;

@@ -208,7 +208,7 @@ test("a very long word is not held back, and takes time linear in its length", a
     measureCpuTime(() => {
       const unmasker = new StreamUnmasker((text, before) => vault.unmask(text, before));
       let length = unmasker.push("{{PASSWORD_1_x7f3}}").length;
-      for (let at = 0; at < count; at += 1) length += unmasker.push("abcde").length;
+      for (let index = 0; index < count; index += 1) length += unmasker.push("abcde").length;
       expect(length + unmasker.end().length).toBe(5 + 5 * count);
     });
   time(10_000);

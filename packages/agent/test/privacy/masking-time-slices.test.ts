@@ -40,7 +40,10 @@ describe("a masked request of 8 MiB", () => {
   const history: ResponsesRequest = {
     input: [
       { role: "user", content: makeText(3 * MiB) },
-      ...Array.from({ length: 512 }, (_, at) => ({ role: "user", content: makeText(4096, at) })),
+      ...Array.from({ length: 512 }, (_, index) => ({
+        role: "user",
+        content: makeText(4096, index),
+      })),
       {
         type: "function_call_output",
         call_id: "call_1",
@@ -92,7 +95,10 @@ describe("a masked request of 8 MiB", () => {
     const vault = newVault(fields);
     const input = [
       { role: "user", content: "the word tiger is not secret yet" },
-      ...Array.from({ length: 200 }, (_, at) => ({ role: "user", content: makeText(8192, at) })),
+      ...Array.from({ length: 200 }, (_, index) => ({
+        role: "user",
+        content: makeText(8192, index),
+      })),
     ];
     let turns = 0;
     const learnInThirdTurn = (): void => {
@@ -178,10 +184,10 @@ test("interleaved searches for one pattern find the same matches as separate one
       const sharedPattern = new LinearPattern("[ab]{3}a[ab]*x!|\\bc+(?=d)", "u");
       const searches = texts.map((text) => sharedPattern.findAllSteps(text));
       const results: (number[] | undefined)[] = texts.map(() => undefined);
-      const rest = texts.flatMap((_, at) => Array<number>(200).fill(at));
-      for (const at of [...order, ...rest]) {
-        const step = results[at] === undefined ? searches[at]?.next() : undefined;
-        if (step?.done === true) results[at] = step.value;
+      const rest = texts.flatMap((_, index) => Array<number>(200).fill(index));
+      for (const position of [...order, ...rest]) {
+        const step = results[position] === undefined ? searches[position]?.next() : undefined;
+        if (step?.done === true) results[position] = step.value;
       }
       expect(results).toEqual(expected);
     }),

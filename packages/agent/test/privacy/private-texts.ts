@@ -96,7 +96,7 @@ const encodings: readonly ((value: string) => string)[] = [
   (value) =>
     Array.from(
       { length: value.length },
-      (_, at) => `\\u${value.charCodeAt(at).toString(16).padStart(4, "0")}`,
+      (_, index) => `\\u${value.charCodeAt(index).toString(16).padStart(4, "0")}`,
     ).join(""),
 ];
 

@@ -3,4 +3,4 @@
 export const statefulPattern = "[ab]{400}a[ab]*x!";
 
 /** A fixed sequence of "a" and "b" without a period. */
-export const statefulText = `${Array.from({ length: 60_000 }, (_, at) => (Math.sin(at * at) > 0 ? "a" : "b")).join("")}x!`;
+export const statefulText = `${Array.from({ length: 60_000 }, (_, index) => (Math.sin(index * index) > 0 ? "a" : "b")).join("")}x!`;

@@ -28,15 +28,15 @@ const name = "Ada Lovelace";
 const card = "4111 1111 1111 1111";
 
 /** Returns a text with a value at an index. */
-function textWith(value: string, at: number, length: number): string {
-  return `${"w ".repeat(at / 2)}${value} ${"w ".repeat((length - at) / 2)}`;
+function textWith(value: string, index: number, length: number): string {
+  return `${"w ".repeat(index / 2)}${value} ${"w ".repeat((length - index) / 2)}`;
 }
 
 /** True if a text contains any four consecutive characters of a value. */
 function containsPartOf(text: string, value: string): boolean {
   const size = 4;
-  return Array.from({ length: value.length - size + 1 }, (_, at) => at).some((at) =>
-    text.includes(value.slice(at, at + size)),
+  return Array.from({ length: value.length - size + 1 }, (_, index) => index).some((index) =>
+    text.includes(value.slice(index, index + size)),
   );
 }
 
@@ -44,10 +44,10 @@ describe("the position of a cut", () => {
   test("is never inside a value, in any encoding", () => {
     const written = fc.constantFrom(...values.flatMap(listEncodings));
     fc.assert(
-      fc.property(privateText, written, privateText, fc.nat(), (before, value, after, at) => {
+      fc.property(privateText, written, privateText, fc.nat(), (before, value, after, index) => {
         const text = `${before} ${value} ${after}`;
         const start = before.length + 1;
-        const requested = start + 1 + (at % (value.length - 1));
+        const requested = start + 1 + (index % (value.length - 1));
         const cut = newVault().cutBefore(text, requested);
         expect(cut).toBeLessThanOrEqual(start);
       }),
@@ -58,8 +58,8 @@ describe("the position of a cut", () => {
   test("is the requested one outside of values", () => {
     const vault = newVault();
     const text = `one ${name} two`;
-    for (const at of [0, 2, 4, text.indexOf(" two"), text.length])
-      expect(vault.cutBefore(text, at)).toBe(at);
+    for (const index of [0, 2, 4, text.indexOf(" two"), text.length])
+      expect(vault.cutBefore(text, index)).toBe(index);
   });
 
   test("may separate a value from its identifying context, as the value is then known without it", () => {
@@ -71,8 +71,8 @@ describe("the position of a cut", () => {
       ["the password: tiger is long", "tiger"],
       ["the code otter is long", "otter"],
     ] as const) {
-      const at = vault.cutBefore(text, text.indexOf(value));
-      expect(vault.mask(text.slice(at))).not.toContain(value);
+      const index = vault.cutBefore(text, text.indexOf(value));
+      expect(vault.mask(text.slice(index))).not.toContain(value);
     }
   });
 
@@ -100,8 +100,8 @@ describe("the position of a cut", () => {
 describe("the model receives no part of a private value", () => {
   test("at the end of a truncated result with one or several parts", async () => {
     const vault = newVault();
-    for (const at of [maxModelCharacters - 6, maxModelCharacters - 10]) {
-      const complete = textWith(name, at, 50_000);
+    for (const index of [maxModelCharacters - 6, maxModelCharacters - 10]) {
+      const complete = textWith(name, index, 50_000);
       for (const texts of [[complete], [complete.slice(0, 10_000), complete.slice(10_000)]]) {
         const { output } = await truncateOutput(
           { message_content: texts.map((text) => ({ type: "text", text })), block_list: [] },
@@ -222,7 +222,7 @@ test("values learned at a cut are stored before any part of the result", async (
     const log = new MemoryLog();
     const logged: string[] = [];
     const truncationGuard: TruncationGuard = {
-      cutBefore: (_text, at) => at - 7,
+      cutBefore: (_text, index) => index - 7,
       async flush() {
         logged.push(await readLogText({ log, id: started.id }));
         if (isFull) throw new Error("the disk is full");

@@ -26,14 +26,14 @@ export async function readingCases(
     ...(await listCases(api, floor, library)),
     ...openCases(api, floor, library),
     ...searchCases(api, floor, library),
-    await feedCase(api, floor, library),
+    await createFeedCase(api, floor, library),
   ];
 }
 
 /** Cases that change the store. */
-export async function writingCases(url: string, library: ChatLibrary): Promise<BenchCase[]> {
+export async function createWritingCases(url: string, library: ChatLibrary): Promise<BenchCase[]> {
   const api = `${url}/api/chats`;
-  return [...editCases(api, library), await importCase(api, library)];
+  return [...createEditCases(api, library), await importCase(api, library)];
 }
 
 const pageSize = 50;
@@ -126,7 +126,11 @@ function searchCases(api: string, floor: string, { chats, messages }: ChatLibrar
   ];
 }
 
-async function feedCase(api: string, floor: string, { chats }: ChatLibrary): Promise<BenchCase> {
+async function createFeedCase(
+  api: string,
+  floor: string,
+  { chats }: ChatLibrary,
+): Promise<BenchCase> {
   const changes = Math.min(1000, chats);
   const { data } = parseReply<ChatListReply>(await sendTimed({ url: `${api}?limit=100` }));
   const { stamp } = parseReply<{ stamp: number }>(
@@ -142,7 +146,7 @@ async function feedCase(api: string, floor: string, { chats }: ChatLibrary): Pro
   };
 }
 
-function editCases(api: string, { chats, messages }: ChatLibrary): BenchCase[] {
+function createEditCases(api: string, { chats, messages }: ChatLibrary): BenchCase[] {
   const pinCase = (name: string, idOf: (round: number) => string): BenchCase => ({
     group: "other",
     name,

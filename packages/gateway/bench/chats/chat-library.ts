@@ -8,7 +8,7 @@ import type {
 } from "@deltawire/tasks/chats";
 import {
   createRandom,
-  lengthBetween,
+  pickLength,
   generateText,
   type SeededRandom,
   type Language,
@@ -51,7 +51,7 @@ export function buildChat(number: number, { chats, messages }: ChatLibrary): New
   // The order of changes differs from the order of the rows.
   const age = ((number * 7919) % chats) / chats;
   const startedAt = lastDay - Math.floor(age * threeYears);
-  const extra = extraWords({ number, chats, age, messages }, random);
+  const extra = createExtraWords({ number, chats, age, messages }, random);
   const nodes: Record<string, ChatNode> = {};
   const chosen: Record<string, string> = {};
   const replays: Record<string, JsonValue[]> = {};
@@ -74,7 +74,7 @@ export function buildChat(number: number, { chats, messages }: ChatLibrary): New
     };
     const options = { version_id: version, created_at, language, extra: extra.get(nth) ?? "" };
     if (nth % 2 === 0) {
-      nodes[node_id] = { kind: "user", ...tree, versions: [message(random, options)] };
+      nodes[node_id] = { kind: "user", ...tree, versions: [createMessage(random, options)] };
     } else {
       const answerVersion = answer(random, options);
       nodes[node_id] = { kind: "answer", ...tree, versions: [answerVersion] };
@@ -104,7 +104,7 @@ export function buildChat(number: number, { chats, messages }: ChatLibrary): New
 }
 
 /** Returns the planted words of a chat, by message index. */
-function extraWords(
+function createExtraWords(
   { number, chats, age, messages }: ChatLibrary & { number: number; age: number },
   random: SeededRandom,
 ): Map<number, string> {
@@ -128,11 +128,11 @@ interface MessageInput {
   extra: string;
 }
 
-function message(
+function createMessage(
   random: SeededRandom,
   { version_id, created_at, language, extra }: MessageInput,
 ): UserVersion {
-  const text = generateText(random, language, lengthBetween(random, 4, 80)) + extra;
+  const text = generateText(random, language, pickLength(random, 4, 80)) + extra;
   return { version_id, created_at, text, attachments: [], contexts: [] };
 }
 
@@ -141,8 +141,8 @@ function answer(
   { version_id, created_at, language, extra }: MessageInput,
 ): AnswerVersion {
   const id = version_id.slice("version_".length);
-  const text = generateText(random, language, lengthBetween(random, 20, 300)) + extra;
-  const used = random.integer(8) === 0 ? toolUse(random, id, language) : [];
+  const text = generateText(random, language, pickLength(random, 20, 300)) + extra;
+  const used = random.integer(8) === 0 ? createToolUse(random, id, language) : [];
   const [input_tokens, output_tokens] = [900 + random.integer(9000), text.length >> 2];
   return {
     version_id,
@@ -169,9 +169,9 @@ function answer(
   };
 }
 
-function toolUse(random: SeededRandom, id: string, language: Language): OutputItem[] {
+function createToolUse(random: SeededRandom, id: string, language: Language): OutputItem[] {
   const call_id = `call_${id}`;
-  const found = generateText(random, language, lengthBetween(random, 30, 200));
+  const found = generateText(random, language, pickLength(random, 30, 200));
   return [
     {
       type: "reasoning",

@@ -37,7 +37,7 @@ export function generateText(random: SeededRandom, language: Language, words: nu
 }
 
 /** Mostly short, sometimes long: log-uniform. */
-export function lengthBetween(random: SeededRandom, least: number, most: number): number {
+export function pickLength(random: SeededRandom, least: number, most: number): number {
   return Math.round(least * (most / least) ** random.part());
 }
 
@@ -72,7 +72,7 @@ export const wordFamily = "transf";
 const familySize = 60;
 
 /** Languages have tens of thousands of words: after the common ones, words are composed of syllables. */
-function englishWords(): string[] {
+function listEnglishWords(): string[] {
   const [begins, middles, ends] = [
     "b br c ch cl d dr f fl g gr h j k l m n p pl pr qu r s sc sh sl sp st str t th tr v w z",
     "a e i o u ai ea ee io oa ou au",
@@ -91,7 +91,7 @@ function englishWords(): string[] {
   return [...words];
 }
 
-function chinese(): string[] {
+function listChineseWords(): string[] {
   const random = createRandom(12);
   const all = Array.from(characters);
   const one = () => all[random.integer(all.length)] ?? "";
@@ -101,6 +101,6 @@ function chinese(): string[] {
 }
 
 const languages = {
-  en: { list: englishWords(), gap: " ", ends: [". ", ". ", ", ", "? ", ":\n- ", ".\n\n"] },
-  zh: { list: chinese(), gap: "", ends: ["。", "，", "，", "。", "？", "：\n", "。\n\n"] },
+  en: { list: listEnglishWords(), gap: " ", ends: [". ", ". ", ", ", "? ", ":\n- ", ".\n\n"] },
+  zh: { list: listChineseWords(), gap: "", ends: ["。", "，", "，", "。", "？", "：\n", "。\n\n"] },
 } as const satisfies Record<Language, object>;

@@ -48,7 +48,7 @@ export function printTimed(title: string, floorName: string, all: readonly Timed
     all.map(({ benchCase, took, floor, bytes }) => [
       benchCase.name,
       formatMs(quantile(took, 0.5)),
-      formatMs(p95(took)),
+      formatMs(computeP95(took)),
       formatMs(Math.max(...took)),
       (bytes / 1024).toFixed(1),
       floor.length === 0 ? "–" : formatMs(quantile(floor, 0.5)),
@@ -57,7 +57,7 @@ export function printTimed(title: string, floorName: string, all: readonly Timed
   );
 }
 
-export function p95(took: readonly number[]): number {
+export function computeP95(took: readonly number[]): number {
   return quantile(took, 0.95);
 }
 

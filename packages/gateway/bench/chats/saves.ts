@@ -54,7 +54,7 @@ interface SaveVariant {
 }
 
 async function measureSaves(): Promise<void> {
-  const bare = bareDatabase(join(folder, "bare.db"));
+  const bare = openBareDatabase(join(folder, "bare.db"));
   const long = toChatId(longChat.number);
   const one = (round: number) => toChatId(round % Number(chats));
   const rows = await runInTurns([
@@ -147,7 +147,7 @@ function withMark(chat: Chat): Chat {
 }
 
 /** The same kind of rows in a bare database, in the same process. */
-function bareDatabase(file: string): { save: (text: string) => void; close: () => void } {
+function openBareDatabase(file: string): { save: (text: string) => void; close: () => void } {
   const database = new DatabaseSync(file);
   database.exec(`
     PRAGMA journal_mode = WAL;
@@ -186,7 +186,7 @@ async function runInTurns(
 function measureMasking(): void {
   const size = 1024 * 1024;
   const kinds = ["email", "phone", "card", "key", "password", "id"] as const;
-  const plain = plainText(size);
+  const plain = generatePlainText(size);
   const secret = plain.replaceAll(
     /(.{2000})/gs,
     "$1 write to ann.lee@example.org or 138 1234 5678 ",
@@ -222,7 +222,7 @@ function measureMasking(): void {
   );
 }
 
-function plainText(size: number): string {
+function generatePlainText(size: number): string {
   let text = "";
   while (text.length < size)
     text += `${generateText(random, text.length % 3 === 0 ? "zh" : "en", 200)}\n`;

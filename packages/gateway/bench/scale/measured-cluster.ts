@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import {
-  nextMessage,
-  nodeCommand,
+  waitForMessage,
+  buildNodeCommand,
   type BenchEnvironment,
   type StartedProcess,
 } from "../../../../bench/processes.ts";
@@ -42,11 +42,11 @@ export class MeasuredCluster {
     const urls: string[] = [];
     for (let index = 0; index < options.count; index += 1) {
       const name = `gateway-${index + 1}`;
-      const program = nodeCommand(import.meta.resolve("../../check/measured-gateway.ts"));
+      const program = buildNodeCommand(import.meta.resolve("../../check/measured-gateway.ts"));
       const started = environment.start(name, program, { ipc: true });
       started.child.send({ toml: buildConfig(options) });
       gateways.push(started);
-      urls.push(((await nextMessage(started)) as { url: string }).url);
+      urls.push(((await waitForMessage(started)) as { url: string }).url);
     }
     return new MeasuredCluster(environment, { gateways, urls, clients: options.clients });
   }
@@ -60,7 +60,7 @@ export class MeasuredCluster {
     const followUrls = isFollowedElsewhere
       ? [...startUrls.slice(1), ...startUrls.slice(0, 1)]
       : startUrls;
-    const answer = nextMessage(this.#clients);
+    const answer = waitForMessage(this.#clients);
     this.#clients.child.send({ ...rest, startUrls, followUrls } satisfies StreamOrder);
     return (await answer) as StreamResult;
   }
@@ -74,20 +74,20 @@ export class MeasuredCluster {
 export async function startStampedModel(
   environment: BenchEnvironment,
 ): Promise<{ started: StartedProcess; port: number }> {
-  const program = nodeCommand(import.meta.resolve("./stamped-model.ts"));
+  const program = buildNodeCommand(import.meta.resolve("./stamped-model.ts"));
   const started = environment.start("model", program, { ipc: true });
-  const { port } = (await nextMessage(started)) as { port: number };
+  const { port } = (await waitForMessage(started)) as { port: number };
   return { started, port };
 }
 
 export async function startStreamClients(environment: BenchEnvironment): Promise<StartedProcess> {
-  const program = nodeCommand(import.meta.resolve("./stream-clients.ts"));
+  const program = buildNodeCommand(import.meta.resolve("./stream-clients.ts"));
   const started = environment.start("clients", program, { ipc: true });
-  await nextMessage(started);
+  await waitForMessage(started);
   return started;
 }
 
-export function sqliteStore(environment: BenchEnvironment, name: string): ClusterStore {
+export function createSqliteStore(environment: BenchEnvironment, name: string): ClusterStore {
   return { path: join(environment.folder, `${name}.db`) };
 }
 

@@ -60,12 +60,12 @@ const pieceSize = 100;
 /** `@` and the time in milliseconds, with the precision of the clock that all processes share. */
 function formatDelta(): string {
   const content = `@${(performance.timeOrigin + performance.now()).toFixed(2)} `;
-  return frame([{ index: 0, delta: { content }, finish_reason: null }]);
+  return formatFrame([{ index: 0, delta: { content }, finish_reason: null }]);
 }
 
-function frame(choices: object[], usage: object | null = null): string {
+function formatFrame(choices: object[], usage: object | null = null): string {
   return `data: ${JSON.stringify({ id: "chatcmpl-1", object: "chat.completion.chunk", created: 1_760_000_000, model: "stream", choices, usage })}\n\n`;
 }
 
 const usage = { prompt_tokens: 100, completion_tokens: 100, total_tokens: 200 };
-const end = `${frame([{ index: 0, delta: {}, finish_reason: "stop" }])}${frame([], usage)}data: [DONE]\n\n`;
+const end = `${formatFrame([{ index: 0, delta: {}, finish_reason: "stop" }])}${formatFrame([], usage)}data: [DONE]\n\n`;

@@ -49,11 +49,11 @@ async function run({
   const startedAt = performance.now();
   const counts = await Promise.all(
     Array.from({ length: streams }, async (_, index) => {
-      const at = index % startUrls.length;
+      const position = index % startUrls.length;
       let events = 0;
       for (let turn = 0; turn < repeats; turn += 1) {
-        const taskId = await startTask(startUrls[at] ?? "", agent);
-        events += await follow(followUrls[at] ?? "", taskId, lags);
+        const taskId = await startTask(startUrls[position] ?? "", agent);
+        events += await follow(followUrls[position] ?? "", taskId, lags);
       }
       return events;
     }),

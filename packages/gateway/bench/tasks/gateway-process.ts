@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { MemoryUsage } from "../../check/measured-gateway.ts";
 import {
-  nextMessage,
+  waitForMessage,
   type StartedProcess,
   type BenchEnvironment,
 } from "../../../../bench/processes.ts";
@@ -14,8 +14,8 @@ export interface GatewayProcess {
 }
 
 export async function startModel(environment: BenchEnvironment): Promise<number> {
-  const started = environment.start("model", nodeArguments("model.ts"), { ipc: true });
-  const { port } = (await nextMessage(started)) as { port: number };
+  const started = environment.start("model", buildNodeArguments("model.ts"), { ipc: true });
+  const { port } = (await waitForMessage(started)) as { port: number };
   return port;
 }
 
@@ -24,11 +24,11 @@ export async function startGatewayProcess(
   name: string,
   modelPort: number,
 ): Promise<GatewayProcess> {
-  const program = nodeArguments("../../check/measured-gateway.ts");
+  const program = buildNodeArguments("../../check/measured-gateway.ts");
   const started = environment.start(name, program, { ipc: true });
-  const toml = config(join(environment.folder, `${name}.db`), environment.folder, modelPort);
+  const toml = buildConfig(join(environment.folder, `${name}.db`), environment.folder, modelPort);
   started.child.send({ toml });
-  const { url } = (await nextMessage(started)) as { url: string };
+  const { url } = (await waitForMessage(started)) as { url: string };
   return { url, started };
 }
 
@@ -36,26 +36,26 @@ export async function startBaseline(
   environment: BenchEnvironment,
   ...logFile: [] | [string]
 ): Promise<GatewayProcess> {
-  const started = environment.start("bare", nodeArguments("baseline-server.ts", ...logFile), {
+  const started = environment.start("bare", buildNodeArguments("baseline-server.ts", ...logFile), {
     ipc: true,
   });
-  const { url } = (await nextMessage(started)) as { url: string };
+  const { url } = (await waitForMessage(started)) as { url: string };
   return { url, started };
 }
 
 /** Measures the memory of a server after a garbage collection. */
 export async function measureMemoryOf({ started }: GatewayProcess): Promise<MemoryUsage> {
-  const answer = nextMessage(started);
+  const answer = waitForMessage(started);
   started.child.send("measure");
   return ((await answer) as { held: MemoryUsage }).held;
 }
 
-export function nodeArguments(file: string, ...args: readonly string[]): string[] {
+export function buildNodeArguments(file: string, ...args: readonly string[]): string[] {
   const path = fileURLToPath(new URL(file, import.meta.url));
   return [process.execPath, "--conditions=@deltawire/source", "--expose-gc", path, ...args];
 }
 
-function config(store: string, folder: string, modelPort: number): string {
+function buildConfig(store: string, folder: string, modelPort: number): string {
   return `[server]
 port = 0
 

@@ -26,7 +26,7 @@ interface Way {
 }
 
 const store = await openStore({ path: join(folder, "appends.db") });
-const bare = bareDatabase(join(folder, "bare.db"));
+const bare = openBareDatabase(join(folder, "bare.db"));
 const goals = await measureAppends();
 await measureRuntime();
 bare.close();
@@ -116,8 +116,8 @@ async function measureInTurns(ways: readonly Way[]) {
 function append(rootTaskId: string, durable: boolean): () => Promise<void> {
   const entries = createEntries(rootTaskId);
   return async () => {
-    for (let at = 0; at < entries.length; at += batch)
-      await store.append(rootTaskId, entries.slice(at, at + batch), { durable });
+    for (let index = 0; index < entries.length; index += batch)
+      await store.append(rootTaskId, entries.slice(index, index + batch), { durable });
   };
 }
 
@@ -128,9 +128,9 @@ function insert(round: number, durable: boolean): () => void {
   bare.exec(`PRAGMA synchronous = ${durable ? "FULL" : "NORMAL"}`);
   const row = bare.prepare("INSERT INTO events (root, number, json) VALUES (?, ?, ?)");
   return () => {
-    for (let at = 0; at < entries.length; at += batch) {
+    for (let index = 0; index < entries.length; index += batch) {
       bare.exec("BEGIN IMMEDIATE");
-      for (const { event, json } of entries.slice(at, at + batch))
+      for (const { event, json } of entries.slice(index, index + batch))
         row.run(root, event.sequence_number, json);
       bare.exec("COMMIT");
     }
@@ -142,8 +142,8 @@ function write(round: number): () => void {
   const entries = createEntries("task_bare");
   const file = openSync(join(folder, `plain-${round}`), "w");
   return () => {
-    for (let at = 0; at < entries.length; at += batch) {
-      const lines = entries.slice(at, at + batch).map(({ json }) => json);
+    for (let index = 0; index < entries.length; index += batch) {
+      const lines = entries.slice(index, index + batch).map(({ json }) => json);
       writeSync(file, lines.join("\n"));
       fsyncSync(file);
     }
@@ -151,7 +151,7 @@ function write(round: number): () => void {
   };
 }
 
-function bareDatabase(path: string): DatabaseSync {
+function openBareDatabase(path: string): DatabaseSync {
   const database = new DatabaseSync(path);
   database.exec(`
     PRAGMA journal_mode = WAL;
@@ -232,9 +232,9 @@ function createModel(deltas: number, size: number): Model {
     name: "m",
     stream: async function* () {
       yield [{ type: "response.output_item.added", output_index: 0, item }];
-      for (let at = 0; at < events.length; at += size) {
+      for (let index = 0; index < events.length; index += size) {
         await setImmediate();
-        yield events.slice(at, at + size);
+        yield events.slice(index, index + size);
       }
       yield ending;
     },

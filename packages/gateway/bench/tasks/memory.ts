@@ -32,15 +32,15 @@ export async function measureMemory(
 
   const row = (name: string, before: MemoryUsage, now: MemoryUsage): string[] => [
     name,
-    formatMiB(liveBytes(before)),
-    formatMiB(liveBytes(now)),
-    ((liveBytes(now) - liveBytes(before)) / 1024 / count).toFixed(1),
+    formatMiB(sumLiveBytes(before)),
+    formatMiB(sumLiveBytes(now)),
+    ((sumLiveBytes(now) - sumLiveBytes(before)) / 1024 / count).toFixed(1),
     formatMiB(before.residentBytes),
     formatMiB(now.residentBytes),
     ((now.residentBytes - before.residentBytes) / 1024 / count).toFixed(1),
   ];
   printTable(
-    `Memory with ${count.toLocaleString("en")} of them, after a collection (MiB; KiB for each)`,
+    `Memory with ${count.toLocaleString("en")} of them, after garbage collection (MiB; KiB for each)`,
     ["", "heap before", "after", "KiB each", "resident before", "after", "KiB each"],
     [
       row("tasks that are waiting for an approval", none, tasks),
@@ -50,7 +50,7 @@ export async function measureMemory(
   );
 }
 
-function liveBytes({ heapBytes, bufferBytes }: MemoryUsage): number {
+function sumLiveBytes({ heapBytes, bufferBytes }: MemoryUsage): number {
   return heapBytes + bufferBytes;
 }
 
@@ -75,23 +75,25 @@ async function startWaitingTasks(url: string, count: number): Promise<string[]> 
     }
   };
   await Promise.all(Array.from({ length: 16 }, startNextTasks));
-  const until = performance.now() + 30_000;
+  const deadline = performance.now() + 30_000;
   for (const status of ["created", "working"])
-    while (await hasTaskWithStatus(url, status, until)) await sleep(20);
+    while (await hasTaskWithStatus(url, status, deadline)) await sleep(20);
   return ids;
 }
 
-async function hasTaskWithStatus(url: string, status: string, until: number): Promise<boolean> {
+async function hasTaskWithStatus(url: string, status: string, deadline: number): Promise<boolean> {
   const reply = await fetch(`${url}/api/tasks?status=${status}&limit=1`);
   const { data } = (await reply.json()) as { data: unknown[] };
-  if (performance.now() > until) throw new Error(`tasks are still ${status}`);
+  if (performance.now() > deadline) throw new Error(`tasks are still ${status}`);
   return data.length > 0;
 }
 
 async function openFollowers(urls: readonly string[]): Promise<IncomingMessage[]> {
   const streams: IncomingMessage[] = [];
-  for (let at = 0; at < urls.length; at += 50)
-    streams.push(...(await Promise.all(urls.slice(at, at + 50).map((url) => openIdle({ url })))));
+  for (let index = 0; index < urls.length; index += 50)
+    streams.push(
+      ...(await Promise.all(urls.slice(index, index + 50).map((url) => openIdle({ url })))),
+    );
   return streams;
 }
 

@@ -48,7 +48,7 @@ function formatReply(kind: string, deltas: number, ends: boolean): string {
   const opening = { index: 0, id: "call_1", type: "function", function: { name, arguments: "" } };
   const chunks: object[] = [{ role: "assistant", content: "" }];
   for (let nth = 0; nth < deltas; nth += 1)
-    chunks.push(nth < thoughts ? { reasoning_content: wordAt(nth) } : { content: wordAt(nth) });
+    chunks.push(nth < thoughts ? { reasoning_content: getWord(nth) } : { content: getWord(nth) });
   if (!ends)
     chunks.push(
       { tool_calls: [opening] },
@@ -56,14 +56,14 @@ function formatReply(kind: string, deltas: number, ends: boolean): string {
     );
   const usage = { prompt_tokens: 900, completion_tokens: deltas, total_tokens: deltas + 900 };
   return [
-    ...chunks.map((delta) => frame([{ index: 0, delta, finish_reason: null }])),
-    frame([{ index: 0, delta: {}, finish_reason: ends ? "stop" : "tool_calls" }]),
-    frame([], usage),
+    ...chunks.map((delta) => formatFrame([{ index: 0, delta, finish_reason: null }])),
+    formatFrame([{ index: 0, delta: {}, finish_reason: ends ? "stop" : "tool_calls" }]),
+    formatFrame([], usage),
     "data: [DONE]\n\n",
   ].join("");
 }
 
-function frame(choices: object[], usage: object | null = null): string {
+function formatFrame(choices: object[], usage: object | null = null): string {
   return `data: ${JSON.stringify({ ...envelope, choices, usage })}\n\n`;
 }
 
@@ -74,7 +74,7 @@ const envelope = {
   model: "gpt-4.1-mini-2025-04-14",
 };
 
-function wordAt(nth: number): string {
+function getWord(nth: number): string {
   return words[nth % words.length] ?? "";
 }
 
@@ -94,8 +94,8 @@ const words = [
 /** Sends in pieces, with backpressure. */
 async function send(response: ServerResponse, reply: Buffer): Promise<void> {
   response.writeHead(200, { "content-type": "text/event-stream; charset=utf-8" });
-  for (let at = 0; at < reply.length && !response.destroyed; at += pieceSize) {
-    if (response.write(reply.subarray(at, at + pieceSize))) continue;
+  for (let index = 0; index < reply.length && !response.destroyed; index += pieceSize) {
+    if (response.write(reply.subarray(index, index + pieceSize))) continue;
     await new Promise<void>((resolve) => {
       response.once("drain", resolve);
       response.once("close", resolve);

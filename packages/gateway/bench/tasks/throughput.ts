@@ -22,13 +22,13 @@ export async function measureThroughput(
   for (let round = 0; round < rounds; round += 1)
     for (const { name, run } of round % 2 === 0 ? ways : ways.toReversed())
       rows.get(name)?.push(await run());
-  const [task] = ways.map(({ name }) => averageRate(rows.get(name) ?? []));
+  const [task] = ways.map(({ name }) => computeAverageRate(rows.get(name) ?? []));
   printTable(
     `A real gateway: model, relay, writer, SQLite, SSE, a client that reduces; ${rounds} rounds of ${talk}`,
     ["", "events/s", "events", "frames", "snapshots"],
     [...rows].map(([name, all]) => [
       name,
-      `${averageRate(all).toFixed(0)} ±${(relativeQuartileRange(all.map(rate)) * 50).toFixed(0)}%`,
+      `${computeAverageRate(all).toFixed(0)} ±${(relativeQuartileRange(all.map(computeRate)) * 50).toFixed(0)}%`,
       median(all.map(({ events }) => events)).toFixed(0),
       median(all.map(({ frames }) => frames)).toFixed(0),
       median(all.map(({ snapshots }) => snapshots)).toFixed(0),
@@ -56,12 +56,12 @@ interface ThroughputRun {
   elapsed: number;
 }
 
-function rate({ events, elapsed }: ThroughputRun): number {
+function computeRate({ events, elapsed }: ThroughputRun): number {
   return (events / elapsed) * 1000;
 }
 
-function averageRate(all: readonly ThroughputRun[]): number {
-  return median(all.map(rate));
+function computeAverageRate(all: readonly ThroughputRun[]): number {
+  return median(all.map(computeRate));
 }
 
 function toRun({ events, frames, snapshots, elapsed }: FollowResult): ThroughputRun {

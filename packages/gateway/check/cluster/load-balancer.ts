@@ -38,7 +38,7 @@ export class LoadBalancer {
     return process;
   }
 
-  /** Repeats the request while `mustRepeat` says so. Sends a GET, or a POST if there is a body. */
+  /** Repeats the request while `mustRepeat` returns true. Sends a GET, or a POST if there is a body. */
   async request(
     path: string,
     body?: object,

@@ -1,6 +1,6 @@
 import type { TaskEvent } from "@deltawire/tasks";
 import { calls, effects, toolNames } from "./agents.ts";
-import { writesOfEveryRun, eventName, crashMoments } from "./crashing-store.ts";
+import { writesOfEveryRun, formatEventName, crashMoments } from "./crashing-store.ts";
 import type { AnswerTiming, Scenario } from "./test-user.ts";
 import type { Kill } from "./restarted-server.ts";
 
@@ -28,7 +28,7 @@ export const killMethods = [
 /** Kills around every write that each run makes, regardless of timing. `log`: of a run without a kill. */
 export function* atBoundaries(log: readonly TaskEvent[]): Generator<KillCase> {
   for (const what of writesOfEveryRun) {
-    const times = log.filter((event) => eventName(event) === what).length;
+    const times = log.filter((event) => formatEventName(event) === what).length;
     // What is not an event, such as a blob, is not in the log and is written once.
     for (let nth = 0; nth < Math.max(times, 1); nth += 1)
       for (const [index, moment] of crashMoments.entries())
@@ -47,12 +47,12 @@ export function* atBoundaries(log: readonly TaskEvent[]): Generator<KillCase> {
  */
 export function* atWrites(step: number, isPastLastWrite: () => boolean): Generator<KillCase> {
   for (let nth = 0; !isPastLastWrite(); nth += 1) {
-    const at = nth * step;
+    const index = nth * step;
     const moment = pickMoment(nth);
     yield {
       killMethod: moment,
-      name: `write ${at}, ${moment}`,
-      kills: [{ at, moment }],
+      name: `write ${index}, ${moment}`,
+      kills: [{ at: index, moment }],
       answerTiming: pickAnswerTiming(nth),
     };
   }
@@ -61,12 +61,12 @@ export function* atWrites(step: number, isPastLastWrite: () => boolean): Generat
 /** Kills twice: at a write by number, and again while the task is resumed. */
 export function* againAtWrites(step: number, isPastLastWrite: () => boolean): Generator<KillCase> {
   for (let nth = 0; !isPastLastWrite(); nth += 1) {
-    const at = 1 + nth * step;
-    const second = { at: at % 9, moment: pickMoment(nth) };
+    const index = 1 + nth * step;
+    const second = { at: index % 9, moment: pickMoment(nth) };
     yield {
       killMethod: "again",
-      name: `write ${at}, and then write ${second.at}, ${second.moment}`,
-      kills: [{ at, moment: "stored" }, second],
+      name: `write ${index}, and then write ${second.at}, ${second.moment}`,
+      kills: [{ at: index, moment: "stored" }, second],
       answerTiming: pickAnswerTiming(nth),
     };
   }

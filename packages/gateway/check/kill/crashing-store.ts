@@ -53,7 +53,7 @@ type AppendOptions = Parameters<Store["append"]>[2];
 /** Returns the kinds of what each writing method stores. */
 const describeWrites = {
   append: ([, entries, options]: readonly unknown[]) => [
-    ...(entries as LogEntry[]).map(({ event }) => eventName(event)),
+    ...(entries as LogEntry[]).map(({ event }) => formatEventName(event)),
     ...((options as AppendOptions).replacements ?? []).map(() => "a denied result"),
   ],
   addGrant: () => ["a grant"],
@@ -62,7 +62,7 @@ const describeWrites = {
   saveSnapshot: () => ["a snapshot"],
 } satisfies Partial<Record<keyof Store, (args: readonly unknown[]) => string[]>>;
 
-export function eventName(event: TaskEvent): string {
+export function formatEventName(event: TaskEvent): string {
   return event.type === "task.working" && event.recovered === true
     ? "task.working, recovered"
     : event.type;

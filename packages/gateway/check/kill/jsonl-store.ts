@@ -36,7 +36,7 @@ export async function openJsonlStore(
       if (typeof value !== "function") return value;
       if (!writes.has(name)) return value.bind(target) as unknown;
       return async (...args: unknown[]): Promise<unknown> => {
-        const line = `${JSON.stringify([name, ...args], bytesAsText)}\n`;
+        const line = `${JSON.stringify([name, ...args], encodeBytes)}\n`;
         const result = await methods[name]?.(...args);
         schedule(() => appendFileSync(file, line));
         return result;
@@ -54,17 +54,17 @@ function readLines(file: string): unknown[][] {
   return completeLines
     .split("\n")
     .filter((line) => line !== "")
-    .map((line) => JSON.parse(line, textAsBytes) as unknown[]);
+    .map((line) => JSON.parse(line, decodeBytes) as unknown[]);
 }
 
 /** The JSON form of a Buffer. */
 type JsonBytes = { type: "Buffer"; data: number[] };
 
-function bytesAsText(_key: string, value: unknown): unknown {
+function encodeBytes(_key: string, value: unknown): unknown {
   return value instanceof Uint8Array ? Buffer.from(value).toJSON() : value;
 }
 
-function textAsBytes(_key: string, value: unknown): unknown {
+function decodeBytes(_key: string, value: unknown): unknown {
   const bytes = value as Partial<JsonBytes> | null;
   return bytes?.type === "Buffer" && Array.isArray(bytes.data) ? Buffer.from(bytes.data) : value;
 }

@@ -66,7 +66,7 @@ export function isOpenedSummary(item: ResponseInputItem): boolean {
 /** Returns the items from the last response that only summarized what was before. */
 export function dropCompacted(items: ResponseInputItem[]): ResponseInputItem[] {
   const index = items.findLastIndex(
-    (item, at) => isCompaction(item) && items[at - 1]?.type === "compaction_trigger",
+    (item, index) => isCompaction(item) && items[index - 1]?.type === "compaction_trigger",
   );
   return index < 0 ? items : items.slice(index);
 }

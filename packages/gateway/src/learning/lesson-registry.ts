@@ -110,7 +110,7 @@ export class LessonRegistry {
   }
 
   /** Stores a lesson and returns true if it is new. Lessons for a single request (`once`) are not stored. */
-  add(upstream: string, model: string, lesson: Lesson, at: number): boolean {
+  add(upstream: string, model: string, lesson: Lesson, learnedAt: number): boolean {
     if (lesson.once === true) return false;
     const { code, description, providerMessage, flags, responses, messages, speaks, media } =
       lesson;
@@ -127,7 +127,7 @@ export class LessonRegistry {
       ...(outputTokenLimit === undefined ? {} : { output_token_limit: outputTokenLimit }),
       ...(speaks === undefined ? {} : { speaks }),
       ...(media === undefined ? {} : { media }),
-      at,
+      at: learnedAt,
     };
     if (!this.#addLearned(learned)) return false;
     this.onChange?.({ type: "added", lesson: learned });

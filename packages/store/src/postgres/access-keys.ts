@@ -57,11 +57,11 @@ export async function findAccessKeys(
   hashes: readonly string[],
 ): Promise<{ hash: string; key: AccessKey }[]> {
   const rows = await db.all<AccessKeyRow & { hash: string }>(
-    `SELECT wanted.hash, ${columns} FROM unnest($1::text[]) AS wanted (hash)
-      JOIN access_keys ON key_hash = wanted.hash
+    `SELECT requested.hash, ${columns} FROM unnest($1::text[]) AS requested (hash)
+      JOIN access_keys ON key_hash = requested.hash
       UNION ALL
-      SELECT wanted.hash, ${columns} FROM unnest($1::text[]) AS wanted (hash)
-      JOIN access_keys ON session_hash = wanted.hash`,
+      SELECT requested.hash, ${columns} FROM unnest($1::text[]) AS requested (hash)
+      JOIN access_keys ON session_hash = requested.hash`,
     hashes,
   );
   return rows.map((row) => ({ hash: row.hash, key: toAccessKey(row) }));

@@ -30,8 +30,8 @@ test(
   longTimeout,
   () => {
     fc.assert(
-      fc.property(randomRun, anyIndex, ({ events }, at) => {
-        const tree = reduce(emptyTree, events.slice(0, 1 + (at % events.length)));
+      fc.property(randomRun, anyIndex, ({ events }, index) => {
+        const tree = reduce(emptyTree, events.slice(0, 1 + (index % events.length)));
         const stored = toAnswerTree(createStoredVersion(tree));
         const [{ output, references }, expected] = [buildTaskView(stored), buildTaskView(tree)];
         expect({ output, references }).toEqual({
@@ -50,9 +50,9 @@ test(
 
 test("an answer can be exported and imported at any point of its task", longTimeout, () => {
   fc.assert(
-    fc.property(randomRun, anyIndex, ({ events }, at) => {
+    fc.property(randomRun, anyIndex, ({ events }, index) => {
       const version = createStoredVersion(
-        reduce(emptyTree, events.slice(0, 1 + (at % events.length))),
+        reduce(emptyTree, events.slice(0, 1 + (index % events.length))),
       );
       const { version_id: _id, created_at: _at, ...fields } = version;
       const builder = new ChatBuilder({}, createSampleEnvironment());
@@ -87,13 +87,13 @@ test("an answer can be exported and imported at any point of its task", longTime
 test("calls that share their sub-agent on every level do not take exponential time", () => {
   const calls = (id: string) =>
     Array.from({ length: 10 }, () => call("agent", "{}", "", id)).flat();
-  const childTasks = Array.from({ length: 12 }, (_, at) => {
+  const childTasks = Array.from({ length: 12 }, (_, index) => {
     const { info, ...task } = createChildTask(
-      `call_${at}`,
-      `call_${at + 1}`,
-      calls(`call_${at + 2}`),
+      `call_${index}`,
+      `call_${index + 1}`,
+      calls(`call_${index + 2}`),
     );
-    return [task.task_id, { ...task, info: { ...info, depth: at + 1 } }] as const;
+    return [task.task_id, { ...task, info: { ...info, depth: index + 1 } }] as const;
   });
   const version: AnswerVersion = {
     ...answer(calls("call_1")),
@@ -108,13 +108,13 @@ test("calls that share their sub-agent on every level do not take exponential ti
 });
 
 test("sub-agents are read up to a depth of 100", () => {
-  const childTasks = Array.from({ length: 5000 }, (_, at) => {
+  const childTasks = Array.from({ length: 5000 }, (_, index) => {
     const { info, ...task } = createChildTask(
-      `call_${at}`,
-      `call_${at + 1}`,
-      call("agent", "{}", "", `call_${at + 2}`),
+      `call_${index}`,
+      `call_${index + 1}`,
+      call("agent", "{}", "", `call_${index + 2}`),
     );
-    return [task.task_id, { ...task, info: { ...info, depth: at + 1 } }] as const;
+    return [task.task_id, { ...task, info: { ...info, depth: index + 1 } }] as const;
   });
   const tree = toAnswerTree({
     ...answer(call("agent", "{}", "", "call_1")),

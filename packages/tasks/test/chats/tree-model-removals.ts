@@ -104,8 +104,8 @@ function restoreBookmark(
   { bookmarks: bookmarksBefore }: ModelTree,
   id: string,
 ): void {
-  const at = bookmarksBefore.indexOf(id);
-  if (at === -1) return;
-  const earlier = bookmarksBefore.slice(0, at).findLast((one) => bookmarks.includes(one));
+  const index = bookmarksBefore.indexOf(id);
+  if (index === -1) return;
+  const earlier = bookmarksBefore.slice(0, index).findLast((one) => bookmarks.includes(one));
   bookmarks.splice(earlier === undefined ? 0 : bookmarks.indexOf(earlier) + 1, 0, id);
 }

@@ -188,11 +188,11 @@ export function applyToModel(tree: ModelTree, edit: ChatEdit, nodeId = "", versi
     chosen: undefined,
   });
   const insert = (parent: ModelNode, node: ModelNode): void => {
-    const at = parent.children.findIndex((one) => one.id === parent.chosen);
-    const movedChildren = at === -1 ? [] : parent.children.splice(at, 1);
+    const index = parent.children.findIndex((one) => one.id === parent.chosen);
+    const movedChildren = index === -1 ? [] : parent.children.splice(index, 1);
     node.children = movedChildren;
     node.chosen = movedChildren[0]?.id;
-    parent.children.splice(at === -1 ? parent.children.length : at, 0, node);
+    parent.children.splice(index === -1 ? parent.children.length : index, 0, node);
     parent.chosen = node.id;
   };
   switch (edit.type) {
@@ -256,9 +256,9 @@ export function applyToModel(tree: ModelTree, edit: ChatEdit, nodeId = "", versi
     }
     case "delete_version": {
       const node = getNode(tree, edit.node_id);
-      const at = node.versions.findIndex(({ id }) => id === edit.version_id);
-      node.versions.splice(at, 1);
-      if (node.shown === edit.version_id) node.shown = node.versions[Math.max(0, at - 1)]?.id;
+      const position = node.versions.findIndex(({ id }) => id === edit.version_id);
+      node.versions.splice(position, 1);
+      if (node.shown === edit.version_id) node.shown = node.versions[Math.max(0, position - 1)]?.id;
       return;
     }
     case "delete_node": {

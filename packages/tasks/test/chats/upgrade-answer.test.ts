@@ -55,10 +55,10 @@ test.each(Object.entries(legacyAnswers))(
 );
 
 test("an answer with 150,000 calls is upgraded without a stack overflow", () => {
-  const output = Array.from({ length: 150_000 }, (_, at) => ({
+  const output = Array.from({ length: 150_000 }, (_, index) => ({
     type: "tool_call" as const,
-    id: `fc_${at}`,
-    call_id: `call_${at}`,
+    id: `fc_${index}`,
+    call_id: `call_${index}`,
     name: "search",
     arguments: "{}",
   }));

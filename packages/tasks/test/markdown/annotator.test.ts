@@ -117,8 +117,8 @@ describe("streamed text", () => {
             (words) => `${words} [^${(n += 1)}] `,
           );
         const parts: string[] = [];
-        for (let at = 0; at < text.length; at += parts.at(-1)?.length ?? 1)
-          parts.push(text.slice(at, at + (lengths[parts.length % lengths.length] ?? 1)));
+        for (let index = 0; index < text.length; index += parts.at(-1)?.length ?? 1)
+          parts.push(text.slice(index, index + (lengths[parts.length % lengths.length] ?? 1)));
         expect(annotateDeltas(parts).annotations).toEqual(
           annotateCitations(text, (nth) => nth === 1),
         );

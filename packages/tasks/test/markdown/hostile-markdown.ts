@@ -2,7 +2,7 @@
 export function createHostileMarkdown(size: number): Record<string, string> {
   const repeat = (piece: string) => piece.repeat(Math.ceil(size / piece.length));
   const lines = Math.ceil(Math.sqrt(size));
-  const lineIndexes = Array.from({ length: lines }, (_, at) => at);
+  const lineIndexes = Array.from({ length: lines }, (_, index) => index);
   const repeatNumbered = (piece: (index: number) => string, share = 1) =>
     Array.from({ length: Math.ceil((size * share) / piece(10_000).length) }, (_, index) =>
       piece(index),
@@ -14,9 +14,9 @@ export function createHostileMarkdown(size: number): Record<string, string> {
     asterisks: repeat("*a "),
     "asterisks and underscores": repeat("**a_"),
     backticks: repeat("a`"),
-    "growing backticks": lineIndexes.map((at) => `${"`".repeat(at + 1)}a`).join(""),
+    "growing backticks": lineIndexes.map((index) => `${"`".repeat(index + 1)}a`).join(""),
     quotes: repeat(">"),
-    "nested lists": lineIndexes.map((at) => `${" ".repeat(at)}- a`).join("\n"),
+    "nested lists": lineIndexes.map((index) => `${" ".repeat(index)}- a`).join("\n"),
     "items on one line": repeat("- "),
     tags: repeat("<a "),
     comments: repeat("<!--"),
@@ -72,7 +72,7 @@ export function createHostileMarkdown(size: number): Record<string, string> {
     "repeated labels": `${repeatNumbered((index) => `[l${index % 600}] `)}\n\n${repeatNumbered(buildDefinition, 1 / 8)}`,
     "labels in list items": `${repeatNumbered((index) => `- [l${index}]\n`, 1 / 3)}\n${repeatNumbered(buildDefinition)}`,
     "labels in table rows": `|a|\n|-|\n${repeatNumbered((index) => `|[l${index}]|\n`, 1 / 3)}\n${repeatNumbered(buildDefinition)}`,
-    "labels in nested lists": `${lineIndexes.map((at) => `${" ".repeat(at)}- [a] [l${at}]`).join("\n")}\n${repeatNumbered(buildDefinition)}[a]: https://b.c`,
+    "labels in nested lists": `${lineIndexes.map((index) => `${" ".repeat(index)}- [a] [l${index}]`).join("\n")}\n${repeatNumbered(buildDefinition)}[a]: https://b.c`,
     "unclosed labels": repeat("[a\n"),
     "unclosed definition titles": repeat('[a]: https://b.c "\n\n'),
     "backslashes in labels": repeat(String.raw`][\[\]`),

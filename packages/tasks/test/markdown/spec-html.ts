@@ -28,8 +28,8 @@ function blockToHtml(block: MarkdownBlock): string {
     case "table": {
       const row = (cells: readonly MarkdownInline[][], tag: string) =>
         `<tr>\n${cells
-          .map((cell, at) => {
-            const side = block.align[at];
+          .map((cell, index) => {
+            const side = block.align[index];
             const align = side === undefined ? "" : ` align="${side}"`;
             return `<${tag}${align}>${inlineToHtml(cell)}</${tag}>\n`;
           })

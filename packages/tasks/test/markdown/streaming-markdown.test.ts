@@ -9,9 +9,9 @@ const steps = fc.array(fc.integer({ min: 1, max: 400 }), { minLength: 1, maxLeng
 
 /** Yields growing prefixes of a text. The step sizes repeat. */
 function* iteratePrefixes(text: string, sizes: readonly number[]): Generator<string> {
-  for (let at = 0, index = 0; at < text.length; index += 1) {
-    at += sizes[index % sizes.length] ?? 1;
-    yield text.slice(0, at);
+  for (let position = 0, index = 0; position < text.length; index += 1) {
+    position += sizes[index % sizes.length] ?? 1;
+    yield text.slice(0, position);
   }
 }
 
@@ -41,11 +41,12 @@ test("frozen blocks stay the same objects unless one of their labels is defined"
         markdown.push(prefix);
         const { unchangedCount, changedIndexes } = markdown.takeChanges();
         expect(unchangedCount).toBe(before.length);
-        const unchangedBlocks = before.flatMap((block, at) =>
-          markdown.frozenBlocks[at] === block ? [] : [at],
+        const unchangedBlocks = before.flatMap((block, index) =>
+          markdown.frozenBlocks[index] === block ? [] : [index],
         );
         expect(unchangedBlocks).toEqual([...changedIndexes].toSorted((a, b) => a - b));
-        for (const at of unchangedBlocks) expect(markdown.frozenBlocks[at]).not.toEqual(before[at]);
+        for (const position of unchangedBlocks)
+          expect(markdown.frozenBlocks[position]).not.toEqual(before[position]);
         before = [...markdown.frozenBlocks];
         for (const block of before)
           if (!frozenTexts.has(block)) frozenTexts.set(block, JSON.stringify(block));
@@ -92,7 +93,9 @@ test("a change near the end of the text keeps the earlier block objects", () => 
   const before = [...markdown.frozenBlocks];
   markdown.push(text.replace("[^1]", "\u{FDD0}1\u{FDD2}"));
   expect(before.length).toBe(5);
-  expect(markdown.frozenBlocks.slice(0, 4).every((block, at) => block === before[at])).toBe(true);
+  expect(markdown.frozenBlocks.slice(0, 4).every((block, index) => block === before[index])).toBe(
+    true,
+  );
   expect(markdown.openBlocks).toMatchObject([
     { inline: [{ text: "f " }, { type: "cite" }, {}, {}] },
   ]);

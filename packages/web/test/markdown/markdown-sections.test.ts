@@ -39,8 +39,15 @@ test("a late link definition changes only the sections that use it", () => {
   expect(after[1]?.blocks[23]).toMatchObject({
     inline: [{ text: "see " }, { url: "https://b.c" }],
   });
-  expect([0, 1, 2, 3].map((at) => after[at] === before[at])).toEqual([true, false, true, true]);
-  expect(after[1]?.blocks.filter((block, at) => block !== before[1]?.blocks[at]).length).toBe(1);
+  expect([0, 1, 2, 3].map((index) => after[index] === before[index])).toEqual([
+    true,
+    false,
+    true,
+    true,
+  ]);
+  expect(after[1]?.blocks.filter((block, index) => block !== before[1]?.blocks[index]).length).toBe(
+    1,
+  );
 });
 
 test("rewritten text with a new link definition gets the same sections as when parsed at once", () => {

@@ -9,8 +9,8 @@ import { stateMessages } from "../../src/state/messages.ts";
 import { createChatSummary } from "../list/chat-summary-fixture.ts";
 
 test("a list that is older than the event stream is loaded again, even if a newer change arrives first", async () => {
-  const chats = ["chat_1", "chat_2", "chat_3"].map((chat_id, at) =>
-    createChatSummary({ chat_id, stamp: at + 1 }),
+  const chats = ["chat_1", "chat_2", "chat_3"].map((chat_id, index) =>
+    createChatSummary({ chat_id, stamp: index + 1 }),
   );
   const known = { stamp: 1 };
   const list = createChatListStore({

@@ -288,7 +288,7 @@ test("a tab that took over a draft does not delete it if its first tab has chang
 function openTabsOfOneBrowser(count: number): ReturnType<typeof openDraftStore>[] {
   const backing = createMemoryStorage();
   const tabs: ReturnType<typeof openDraftStore>[] = [];
-  for (let at = 0; at < count; at += 1) {
+  for (let index = 0; index < count; index += 1) {
     const own: BrowserStorage = {
       ...backing,
       get length() {
@@ -296,7 +296,7 @@ function openTabsOfOneBrowser(count: number): ReturnType<typeof openDraftStore>[
       },
       setItem(name, value) {
         backing.setItem(name, value);
-        for (const tab of tabs) if (tab !== tabs[at]) tab.drafts.onStorageChange(name, value);
+        for (const tab of tabs) if (tab !== tabs[index]) tab.drafts.onStorageChange(name, value);
       },
     };
     tabs.push(openDraftStore(own));

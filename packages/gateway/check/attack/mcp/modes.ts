@@ -24,7 +24,7 @@ export interface McpMode {
   slow?: boolean;
 }
 
-function resultText({ id }: McpRequest, result: unknown): string {
+function formatResult({ id }: McpRequest, result: unknown): string {
   return JSON.stringify({ jsonrpc: "2.0", id, result });
 }
 
@@ -33,15 +33,15 @@ export function createCorrectReply(request: McpRequest): string | undefined {
   if (request.id === undefined) return undefined;
   switch (request.method) {
     case "initialize":
-      return resultText(request, {
+      return formatResult(request, {
         protocolVersion: request.params?.["protocolVersion"],
         capabilities: { tools: {} },
         serverInfo: { name: "look", version: "1" },
       });
     case "tools/list":
-      return resultText(request, { tools: [buildTool()] });
+      return formatResult(request, { tools: [buildTool()] });
     case "tools/call":
-      return resultText(request, { content: [{ type: "text", text: "seen" }] });
+      return formatResult(request, { content: [{ type: "text", text: "seen" }] });
     default:
       return JSON.stringify({
         jsonrpc: "2.0",
@@ -79,14 +79,19 @@ function createResultMode(
   result: () => unknown,
   overrides: Partial<McpMode> = {},
 ): McpMode {
-  return overrideMethod("tools/call", name, (request) => resultText(request, result()), overrides);
+  return overrideMethod(
+    "tools/call",
+    name,
+    (request) => formatResult(request, result()),
+    overrides,
+  );
 }
 
 function createSchemaMode(name: string, schema: () => object, input: unknown = {}): McpMode {
   return overrideMethod(
     "tools/list",
     name,
-    (request) => resultText(request, { tools: [buildTool({ inputSchema: schema() })] }),
+    (request) => formatResult(request, { tools: [buildTool({ inputSchema: schema() })] }),
     { input },
   );
 }
@@ -126,20 +131,20 @@ export const mcpModes: readonly McpMode[] = [
     { stdio: true, slow: true },
   ),
   overrideMethod("initialize", "an MCP server of an unknown version", (request) =>
-    resultText(request, {
+    formatResult(request, {
       protocolVersion: "9999-99-99",
       capabilities: {},
       serverInfo: { name: "x", version: "1" },
     }),
   ),
   overrideMethod("initialize", "an MCP server whose answer to initialize is null", (request) =>
-    resultText(request, null),
+    formatResult(request, null),
   ),
   overrideMethod(
     "initialize",
     "an MCP server with instructions of 20 MB",
     (request) =>
-      resultText(request, {
+      formatResult(request, {
         protocolVersion: request.params?.["protocolVersion"],
         capabilities: { tools: {} },
         serverInfo: { name: "x", version: "1" },
@@ -148,15 +153,18 @@ export const mcpModes: readonly McpMode[] = [
     { stdio: true },
   ),
   overrideMethod("tools/list", "an MCP server whose list of tools never ends", (request) =>
-    resultText(request, { tools: [buildTool({ name: `t${Math.random()}` })], nextCursor: "more" }),
+    formatResult(request, {
+      tools: [buildTool({ name: `t${Math.random()}` })],
+      nextCursor: "more",
+    }),
   ),
   overrideMethod("tools/list", "an MCP server with 20,000 tools", (request) =>
-    resultText(request, {
+    formatResult(request, {
       tools: Array.from({ length: 20_000 }, (_, index) => buildTool({ name: `tool_${index}` })),
     }),
   ),
   overrideMethod("tools/list", "an MCP server with odd tools", (request) =>
-    resultText(request, {
+    formatResult(request, {
       tools: [
         null,
         1,
@@ -172,7 +180,7 @@ export const mcpModes: readonly McpMode[] = [
     }),
   ),
   overrideMethod("tools/list", "a tool with a description of 10 MB", (request) =>
-    resultText(request, { tools: [buildTool({ description: "d".repeat(10_000_000) })] }),
+    formatResult(request, { tools: [buildTool({ description: "d".repeat(10_000_000) })] }),
   ),
   overrideMethod("tools/list", "an MCP server that never lists its tools", () => silence, {
     slow: true,
@@ -356,7 +364,8 @@ export const mcpModes: readonly McpMode[] = [
   overrideMethod(
     "tools/call",
     "a call that is answered a thousand times",
-    (request) => Array<string>(1000).fill(resultText(request, buildContent([buildTextPart("x")]))),
+    (request) =>
+      Array<string>(1000).fill(formatResult(request, buildContent([buildTextPart("x")]))),
     { stdio: true },
   ),
   overrideMethod(
@@ -366,7 +375,7 @@ export const mcpModes: readonly McpMode[] = [
       ...Array<string>(20_000).fill(
         '{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"x"}}',
       ),
-      resultText(request, buildContent([buildTextPart("x")])),
+      formatResult(request, buildContent([buildTextPart("x")])),
     ],
     { stdio: true },
   ),
@@ -377,7 +386,7 @@ export const mcpModes: readonly McpMode[] = [
       ...Array<string>(20_000).fill(
         '{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}',
       ),
-      resultText(request, buildContent([buildTextPart("x")])),
+      formatResult(request, buildContent([buildTextPart("x")])),
     ],
     { stdio: true },
   ),
@@ -390,7 +399,7 @@ export const mcpModes: readonly McpMode[] = [
         (_, index) =>
           `{"jsonrpc":"2.0","id":"s${index}","method":"sampling/createMessage","params":{}}`,
       ),
-      resultText(request, buildContent([buildTextPart("x")])),
+      formatResult(request, buildContent([buildTextPart("x")])),
     ],
     { stdio: true },
   ),
@@ -406,7 +415,7 @@ export const mcpModes: readonly McpMode[] = [
       '{"id":{}}',
       '{"jsonrpc":"2.0","result":1}',
       "\u0000",
-      resultText(request, buildContent([buildTextPart("x")])),
+      formatResult(request, buildContent([buildTextPart("x")])),
     ],
     { stdio: true },
   ),

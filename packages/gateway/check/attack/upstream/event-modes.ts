@@ -1,4 +1,4 @@
-import { formatChatEvents, buildChunk, goodBytes } from "./good-replies.ts";
+import { formatChatEvents, buildChunk, encodeGoodReply } from "./good-replies.ts";
 import type { UpstreamMode, UpstreamReply } from "./hostile-upstream.ts";
 
 /* What an upstream may do wrong in a stream of events, in either API. */
@@ -6,11 +6,11 @@ import type { UpstreamMode, UpstreamReply } from "./hostile-upstream.ts";
 const megabyte = 1024 * 1024;
 
 function buildGoodReply(reply: UpstreamReply): string {
-  return goodBytes(reply.wire, true);
+  return encodeGoodReply(reply.wire, true);
 }
 
 /** Creates a mode that sends a stream derived from a valid one. */
-function streamMode(
+function createStreamMode(
   name: string,
   getChunks: (reply: UpstreamReply) => Iterable<string | Uint8Array>,
   overrides: Partial<UpstreamMode> = {},
@@ -77,63 +77,68 @@ export const eventModes: readonly UpstreamMode[] = [
     variants: oddData.length,
     play: (reply) => reply.json(oddData[reply.variant] ?? ""),
   },
-  streamMode("an empty stream", () => []),
-  streamMode("only [DONE]", () => ["data: [DONE]\n\n"]),
-  streamMode("[DONE] before the reply", (reply) => ["data: [DONE]\n\n", buildGoodReply(reply)]),
-  streamMode("[DONE] twice, then another reply", (reply) => [
+  createStreamMode("an empty stream", () => []),
+  createStreamMode("only [DONE]", () => ["data: [DONE]\n\n"]),
+  createStreamMode("[DONE] before the reply", (reply) => [
+    "data: [DONE]\n\n",
+    buildGoodReply(reply),
+  ]),
+  createStreamMode("[DONE] twice, then another reply", (reply) => [
     buildGoodReply(reply),
     "data: [DONE]\n\ndata: [DONE]\n\n",
     buildGoodReply(reply),
   ]),
-  streamMode("the reply twice", (reply) => [buildGoodReply(reply), buildGoodReply(reply)]),
-  streamMode("a byte order mark first", (reply) => ["\ufeff", buildGoodReply(reply)]),
-  streamMode("lines that end in CR", (reply) => [buildGoodReply(reply).replaceAll("\n", "\r")]),
-  streamMode("lines that end in CR LF", (reply) => [
+  createStreamMode("the reply twice", (reply) => [buildGoodReply(reply), buildGoodReply(reply)]),
+  createStreamMode("a byte order mark first", (reply) => ["\ufeff", buildGoodReply(reply)]),
+  createStreamMode("lines that end in CR", (reply) => [
+    buildGoodReply(reply).replaceAll("\n", "\r"),
+  ]),
+  createStreamMode("lines that end in CR LF", (reply) => [
     buildGoodReply(reply).replaceAll("\n", "\r\n"),
   ]),
-  streamMode("lines with mixed line breaks", (reply) => {
+  createStreamMode("lines with mixed line breaks", (reply) => {
     const ends = ["\n", "\r", "\r\n"];
     let index = 0;
     return [buildGoodReply(reply).replaceAll("\n", () => ends[(index += 1) % 3] ?? "\n")];
   }),
-  streamMode("no blank line at the end", (reply) => [buildGoodReply(reply).trimEnd()]),
-  streamMode("data without a space after the colon", (reply) => [
+  createStreamMode("no blank line at the end", (reply) => [buildGoodReply(reply).trimEnd()]),
+  createStreamMode("data without a space after the colon", (reply) => [
     buildGoodReply(reply).replaceAll("data: ", "data:"),
   ]),
-  streamMode("one byte at a time", (reply) =>
+  createStreamMode("one byte at a time", (reply) =>
     [...Buffer.from(buildGoodReply(reply))].map((byte) => Uint8Array.of(byte)),
   ),
-  streamMode("JSON over several lines of data", (reply) => [
+  createStreamMode("JSON over several lines of data", (reply) => [
     buildGoodReply(reply).replaceAll(',"', ',\ndata: "'),
   ]),
-  streamMode("100,000 comments first", (reply) => [
+  createStreamMode("100,000 comments first", (reply) => [
     ": ping\n\n".repeat(100_000),
     buildGoodReply(reply),
   ]),
-  streamMode("a million empty lines first", (reply) => [
+  createStreamMode("a million empty lines first", (reply) => [
     "\n".repeat(1_000_000),
     buildGoodReply(reply),
   ]),
-  streamMode("100,000 unknown fields", (reply) => [
+  createStreamMode("100,000 unknown fields", (reply) => [
     "x: y\n".repeat(100_000),
     "\n",
     buildGoodReply(reply),
   ]),
-  streamMode("a field name of 5 MB", (reply) => [
+  createStreamMode("a field name of 5 MB", (reply) => [
     "x".repeat(5 * megabyte),
     "\n\n",
     buildGoodReply(reply),
   ]),
-  streamMode("a comment of 5 MB", (reply) => [
+  createStreamMode("a comment of 5 MB", (reply) => [
     `:${"x".repeat(5 * megabyte)}\n\n`,
     buildGoodReply(reply),
   ]),
-  streamMode(
+  createStreamMode(
     "an event of 40 million characters",
     () => ['data: {"x":"', ...Array<string>(40).fill("y".repeat(1_000_000)), '"}\n\n'],
     { alone: true },
   ),
-  streamMode(
+  createStreamMode(
     "a line that never ends",
     function* endless() {
       yield "data: ";
@@ -141,11 +146,11 @@ export const eventModes: readonly UpstreamMode[] = [
     },
     { alone: true },
   ),
-  streamMode("8 MB of spaces before the data of an event", (reply) => [
+  createStreamMode("8 MB of spaces before the data of an event", (reply) => [
     `data: ${" ".repeat(8 * megabyte)}`,
     buildGoodReply(reply).slice("data: ".length),
   ]),
-  streamMode("bytes that are not UTF-8", (reply) => [
+  createStreamMode("bytes that are not UTF-8", (reply) => [
     Buffer.concat([
       Buffer.from('data: {"x":"'),
       Buffer.from([0xc3, 0x28, 0xff, 0xfe, 0xed, 0xa0, 0x80, 0xf8]),
@@ -153,18 +158,18 @@ export const eventModes: readonly UpstreamMode[] = [
     ]),
     buildGoodReply(reply),
   ]),
-  streamMode("a character of four bytes cut off at the end", (reply) => [
+  createStreamMode("a character of four bytes cut off at the end", (reply) => [
     buildGoodReply(reply),
     Buffer.from([0xf0, 0x9f]),
   ]),
-  streamMode("events named error", (reply) => [
+  createStreamMode("events named error", (reply) => [
     "event: error\ndata: {}\n\n",
     buildGoodReply(reply),
   ]),
-  streamMode("events named error with a text", (reply) => [
+  createStreamMode("events named error with a text", (reply) => [
     `event: error\ndata: ${reply.key} is wrong\n\n`,
   ]),
-  streamMode("ids and retries", (reply) => [
+  createStreamMode("ids and retries", (reply) => [
     "id: \u0000\nretry: -1\n\nretry: 99999999999\nid\n\n",
     buildGoodReply(reply),
   ]),

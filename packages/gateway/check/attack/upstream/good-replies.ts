@@ -15,13 +15,13 @@ export const sendGoodReply: ReplyScript = async (reply) => {
 };
 
 /** Returns the bytes of a good reply, for modes that send it in a wrong way. */
-export function goodBytes(wire: Wire, stream: boolean): string {
+export function encodeGoodReply(wire: Wire, stream: boolean): string {
   return stream
     ? formatStream(wire, goodReply).join("")
     : JSON.stringify(buildReply(wire, goodReply));
 }
 
-export function goodContentType(stream: boolean): string {
+export function getGoodContentType(stream: boolean): string {
   return stream ? "text/event-stream" : "application/json";
 }
 

@@ -1,5 +1,5 @@
 import * as zlib from "node:zlib";
-import { goodBytes, goodContentType } from "./good-replies.ts";
+import { encodeGoodReply, getGoodContentType } from "./good-replies.ts";
 import type { ReplyScript, UpstreamMode, UpstreamReply } from "./hostile-upstream.ts";
 
 /* What an upstream may do wrong in HTTP, regardless of the content. */
@@ -9,8 +9,8 @@ const megabyte = 1024 * 1024;
 /** Sends a good reply with wrong headers. */
 function withHeaders(headers: Record<string, string>): ReplyScript {
   return async (reply) => {
-    await reply.head(200, { "content-type": goodContentType(reply.stream), ...headers });
-    await reply.write(goodBytes(reply.wire, reply.stream));
+    await reply.head(200, { "content-type": getGoodContentType(reply.stream), ...headers });
+    await reply.write(encodeGoodReply(reply.wire, reply.stream));
     reply.end();
   };
 }
@@ -26,12 +26,12 @@ function sendRaw(
 }
 
 function buildChunkedHead(reply: UpstreamReply): string {
-  return `HTTP/1.1 200 OK\r\ncontent-type: ${goodContentType(reply.stream)}\r\ntransfer-encoding: chunked\r\n\r\n`;
+  return `HTTP/1.1 200 OK\r\ncontent-type: ${getGoodContentType(reply.stream)}\r\ntransfer-encoding: chunked\r\n\r\n`;
 }
 
 /** Returns a good body in one chunk, without the chunk that ends it. */
 function buildOneChunk(reply: UpstreamReply): string {
-  const body = goodBytes(reply.wire, reply.stream);
+  const body = encodeGoodReply(reply.wire, reply.stream);
   return `${buildChunkedHead(reply)}${body.length.toString(16)}\r\n${body}\r\n`;
 }
 
@@ -131,8 +131,8 @@ const stages: Record<string, (reply: UpstreamReply) => string> = {
   "in the last chunk": (reply) => `${buildOneChunk(reply)}0\r\n`,
   "in a trailer": (reply) => `${buildOneChunk(reply)}0\r\nx-trailer: y`,
   "in a body of a longer content-length": (reply) => {
-    const body = goodBytes(reply.wire, reply.stream);
-    return `HTTP/1.1 200 OK\r\ncontent-type: ${goodContentType(reply.stream)}\r\ncontent-length: ${body.length + 50}\r\n\r\n${body}`;
+    const body = encodeGoodReply(reply.wire, reply.stream);
+    return `HTTP/1.1 200 OK\r\ncontent-type: ${getGoodContentType(reply.stream)}\r\ncontent-length: ${body.length + 50}\r\n\r\n${body}`;
   },
 };
 
@@ -167,9 +167,9 @@ export const httpModes: readonly UpstreamMode[] = [
     variants: statusLines.length,
     async play(reply) {
       await reply.head(statusLines[reply.variant] ?? "", {
-        "content-type": goodContentType(reply.stream),
+        "content-type": getGoodContentType(reply.stream),
       });
-      await reply.write(goodBytes(reply.wire, reply.stream));
+      await reply.write(encodeGoodReply(reply.wire, reply.stream));
       reply.end();
     },
   },
@@ -178,9 +178,9 @@ export const httpModes: readonly UpstreamMode[] = [
     variants: badHeads.length,
     async play(reply) {
       await reply.write(
-        `HTTP/1.1 200 OK\r\ncontent-type: ${goodContentType(reply.stream)}\r\n${badHeads[reply.variant]}\r\n\r\n`,
+        `HTTP/1.1 200 OK\r\ncontent-type: ${getGoodContentType(reply.stream)}\r\n${badHeads[reply.variant]}\r\n\r\n`,
       );
-      await reply.write(goodBytes(reply.wire, reply.stream));
+      await reply.write(encodeGoodReply(reply.wire, reply.stream));
       reply.end();
     },
   },
@@ -189,13 +189,13 @@ export const httpModes: readonly UpstreamMode[] = [
     variants: contentTypes.length,
     async play(reply) {
       await reply.head(200, { "content-type": contentTypes[reply.variant] ?? "" });
-      await reply.write(goodBytes(reply.wire, reply.stream));
+      await reply.write(encodeGoodReply(reply.wire, reply.stream));
       reply.end();
     },
   },
   {
     name: "no content type",
-    play: sendRaw((reply) => `HTTP/1.1 200 OK\r\n\r\n${goodBytes(reply.wire, reply.stream)}`),
+    play: sendRaw((reply) => `HTTP/1.1 200 OK\r\n\r\n${encodeGoodReply(reply.wire, reply.stream)}`),
   },
   {
     name: "odd chunk sizes",
@@ -209,9 +209,13 @@ export const httpModes: readonly UpstreamMode[] = [
     variants: statuses.length * 3,
     async play(reply) {
       const status = statuses[Math.floor(reply.variant / 3)] ?? 200;
-      const bodies = ["", goodBytes(reply.wire, reply.stream), Buffer.from([0, 255, 254, 128, 10])];
+      const bodies = [
+        "",
+        encodeGoodReply(reply.wire, reply.stream),
+        Buffer.from([0, 255, 254, 128, 10]),
+      ];
       const body = bodies[reply.variant % 3] ?? "";
-      await reply.head(status, { "content-type": goodContentType(reply.stream) });
+      await reply.head(status, { "content-type": getGoodContentType(reply.stream) });
       await reply.write(body);
       reply.end();
     },
@@ -239,7 +243,7 @@ export const httpModes: readonly UpstreamMode[] = [
     const send = (getBytes: (reply: UpstreamReply) => Uint8Array): ReplyScript => {
       return async (reply) => {
         await reply.head(200, {
-          "content-type": goodContentType(reply.stream),
+          "content-type": getGoodContentType(reply.stream),
           "content-encoding": encoding,
         });
         await reply.write(getBytes(reply));
@@ -249,7 +253,7 @@ export const httpModes: readonly UpstreamMode[] = [
     return [
       {
         name: `a valid reply with the unrequested encoding ${encoding}`,
-        play: send((reply) => compress(Buffer.from(goodBytes(reply.wire, reply.stream)))),
+        play: send((reply) => compress(Buffer.from(encodeGoodReply(reply.wire, reply.stream)))),
       },
       { name: `bytes that are not ${encoding}`, play: send(() => Buffer.from("not compressed")) },
       {
@@ -259,7 +263,7 @@ export const httpModes: readonly UpstreamMode[] = [
       {
         name: `a truncated ${encoding} reply`,
         play: send((reply) =>
-          compress(Buffer.from(goodBytes(reply.wire, reply.stream))).subarray(0, -6),
+          compress(Buffer.from(encodeGoodReply(reply.wire, reply.stream))).subarray(0, -6),
         ),
       },
     ];
@@ -320,8 +324,8 @@ export const httpModes: readonly UpstreamMode[] = [
   {
     name: "two replies to one request",
     play: sendRaw((reply) => {
-      const body = goodBytes(reply.wire, reply.stream);
-      const httpReply = `HTTP/1.1 200 OK\r\ncontent-type: ${goodContentType(reply.stream)}\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
+      const body = encodeGoodReply(reply.wire, reply.stream);
+      const httpReply = `HTTP/1.1 200 OK\r\ncontent-type: ${getGoodContentType(reply.stream)}\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
       return httpReply + httpReply;
     }),
   },
@@ -329,14 +333,14 @@ export const httpModes: readonly UpstreamMode[] = [
     name: "more body than the content length",
     play: sendRaw(
       (reply) =>
-        `HTTP/1.1 200 OK\r\ncontent-type: ${goodContentType(reply.stream)}\r\ncontent-length: 10\r\n\r\n${goodBytes(reply.wire, reply.stream)}`,
+        `HTTP/1.1 200 OK\r\ncontent-type: ${getGoodContentType(reply.stream)}\r\ncontent-length: 10\r\n\r\n${encodeGoodReply(reply.wire, reply.stream)}`,
     ),
   },
   {
     name: "10,000 headers",
     play: sendRaw(
       (reply) =>
-        `HTTP/1.1 200 OK\r\n${Array.from({ length: 10_000 }, (_, index) => `x-${index}: y\r\n`).join("")}\r\n${goodBytes(reply.wire, reply.stream)}`,
+        `HTTP/1.1 200 OK\r\n${Array.from({ length: 10_000 }, (_, index) => `x-${index}: y\r\n`).join("")}\r\n${encodeGoodReply(reply.wire, reply.stream)}`,
     ),
   },
   {
@@ -368,7 +372,10 @@ export const httpModes: readonly UpstreamMode[] = [
   { name: "an SSH banner", play: sendRaw("SSH-2.0-OpenSSH_9.6\r\n") },
   { name: "a TLS alert", play: sendRaw(Buffer.from([21, 3, 1, 0, 2, 2, 40])) },
   { name: "an HTTP/2 preface", play: sendRaw("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n") },
-  { name: "a body without a head", play: sendRaw((reply) => goodBytes(reply.wire, reply.stream)) },
+  {
+    name: "a body without a head",
+    play: sendRaw((reply) => encodeGoodReply(reply.wire, reply.stream)),
+  },
   {
     name: "arbitrary bytes",
     play: sendRaw(Buffer.from(Array.from({ length: 5000 }, (_, index) => (index * 7919) % 256))),
@@ -381,8 +388,10 @@ export const httpModes: readonly UpstreamMode[] = [
   {
     name: "a good reply one byte at a time",
     async play(reply) {
-      await reply.head(200, { "content-type": goodContentType(reply.stream) });
-      for (const [index, byte] of Buffer.from(goodBytes(reply.wire, reply.stream)).entries()) {
+      await reply.head(200, { "content-type": getGoodContentType(reply.stream) });
+      for (const [index, byte] of Buffer.from(
+        encodeGoodReply(reply.wire, reply.stream),
+      ).entries()) {
         await reply.write(Uint8Array.of(byte));
         if (index % 16 === 0) await reply.pause(1);
       }
@@ -394,7 +403,7 @@ export const httpModes: readonly UpstreamMode[] = [
     leaveAfterMs: 4000,
     wires: ["chat"],
     async play(reply) {
-      await reply.head(200, { "content-type": goodContentType(reply.stream) });
+      await reply.head(200, { "content-type": getGoodContentType(reply.stream) });
       const spaces = Buffer.alloc(64 * 1024, 32);
       const deadline = Date.now() + 30_000;
       while (!reply.isClosed && Date.now() < deadline) {

@@ -109,16 +109,16 @@ const anyOutput: fc.Arbitrary<OutputItem[]> = fc.array(anyRound, { maxLength: 3 
         role: "assistant",
         block_list: [{ type: "text", text: answer }],
       },
-      ...calls.map(({ name, args }, at): OutputItem => ({
+      ...calls.map(({ name, args }, index): OutputItem => ({
         type: "tool_call",
         id: id("fc"),
-        call_id: ids[at] ?? "",
+        call_id: ids[index] ?? "",
         name,
         arguments: args,
       })),
-      ...calls.flatMap(({ blocks, hasResult }, at): OutputItem[] =>
+      ...calls.flatMap(({ blocks, hasResult }, index): OutputItem[] =>
         hasResult
-          ? [{ type: "tool_result", id: id("out"), call_id: ids[at] ?? "", block_list: blocks }]
+          ? [{ type: "tool_result", id: id("out"), call_id: ids[index] ?? "", block_list: blocks }]
           : [],
       ),
     ];
@@ -138,9 +138,9 @@ const anyAnswer: fc.Arbitrary<NewAnswer> = fc
     model: "demo-1",
     answers: "version_1",
     ...rest,
-    references: references.map((one, at) => ({
+    references: references.map((one, index) => ({
       ...one,
-      reference_id: at + 1,
+      reference_id: index + 1,
       item_id: "out_1",
       block_indexes: [],
     })),

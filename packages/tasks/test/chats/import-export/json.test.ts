@@ -66,7 +66,9 @@ function replaceAt(
   const [name, ...rest] = path;
   if (name === undefined) return newValue as JsonValue;
   if (Array.isArray(value))
-    return value.map((one, at) => (String(at) === name ? replaceAt(one, rest, newValue) : one));
+    return value.map((one, index) =>
+      String(index) === name ? replaceAt(one, rest, newValue) : one,
+    );
   const fields = new Map(Object.entries(value as Record<string, JsonValue>));
   if (rest.length === 0 && newValue === undefined) fields.delete(name);
   else fields.set(name, replaceAt(fields.get(name) ?? null, rest, newValue));

@@ -283,8 +283,8 @@ test("every message of any chat has a heading", () => {
 test("an answer with thousands of citation markers in a long chat is exported in less than two seconds", () => {
   const builder = new ChatBuilder({ title: "T" }, createSampleEnvironment());
   const references = (first: number) =>
-    Array.from({ length: 30 }, (_, at) => ({
-      reference_id: first + at,
+    Array.from({ length: 30 }, (_, index) => ({
+      reference_id: first + index,
       item_id: "fco_1",
       block_indexes: [0],
     }));
@@ -294,7 +294,7 @@ test("an answer with thousands of citation markers in a long chat is exported in
     const newAnswer = answer([text("Said.")], { references: references(1 + turn * 30) });
     parent = builder.addAnswer(user, "", newAnswer);
   }
-  const markers = Array.from({ length: 30_000 }, (_, at) => `[^${at + 1}]`).join(" ");
+  const markers = Array.from({ length: 30_000 }, (_, index) => `[^${index + 1}]`).join(" ");
   builder.addAnswer(builder.addMessage(parent), "", answer([text(markers)]));
   let markdown = "";
   const cpuTimeMs = measureCpuTime(() => (markdown = chatToMarkdown(builder.chat)));
