@@ -352,7 +352,7 @@ describe("MCP programs", () => {
   test.each([
     [
       "an endless line",
-      "const more = () => process.stdout.write(Buffer.alloc(1 << 20, 32), writeMore); writeMore();",
+      "const more = () => process.stdout.write(Buffer.alloc(1 << 20, 32), more); more();",
       "more than 16777216 bytes",
     ],
     [

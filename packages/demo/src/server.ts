@@ -191,7 +191,7 @@ function getDemoModel(model: string): DemoModel {
   if (demoModel !== undefined) return demoModel;
   const names = [...demoModels.keys()].slice(0, maxListedModels).join(", ");
   const remaining = demoModels.size - maxListedModels;
-  const message = `The model '${model.slice(0, 100)}' does not exist. The demo has: ${names}, and ${remaining} more. Run npm start -- models to list all.`;
+  const message = `The model '${model.slice(0, 100)}' does not exist. The demo has: ${names}, and ${remaining} more; GET /v1/models lists all.`;
   throw new RejectionError(
     createRejection(404, message, { code: "model_not_found", param: "model" }),
   );

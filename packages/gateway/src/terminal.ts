@@ -8,7 +8,12 @@ export interface Terminal extends HostEnvironment {
   readonly stderr: LogTarget;
 }
 
-/** Returns the command that runs this program: `npm start --` in the repository, otherwise `deltawire`. */
+/** Returns a command line that starts this program: `npm start -- keys list`, without arguments `npm start`. */
+export function formatCommandLine(commandName: string, args: string): string {
+  return `${commandName} ${args}`.replace(/(?: --)? *$/, "");
+}
+
+/** Returns the command that runs this program: `npm start --` if npm started it, otherwise `deltawire`. */
 export function getCommandName(env: Terminal["env"]): string {
   return env["npm_lifecycle_event"] === undefined ? "deltawire" : "npm start --";
 }

@@ -82,7 +82,7 @@ describe("without --write", () => {
     expect(out).toContain('+experimental_bearer_token = "local"\n');
     expect(out).toContain("--- /dev/null\n+++ ~/.config/deltawire/deltawire.toml\n");
     expect(out).toMatch(
-      /Nothing has been written\. Next:\n {2}1\. deltawire migrate --write\n {2}2\. set ZAI_API_KEY .*\n {2}3\. npm start\n/,
+      /Nothing has been written\. Next:\n {2}1\. deltawire migrate --write\n {2}2\. set ZAI_API_KEY .*\n {2}3\. deltawire\n/,
     );
     expect(out).not.toContain("verysecret");
     expect(read(config)).toBe(codexText);
@@ -205,7 +205,7 @@ describe("the files", () => {
   test("use another port if one is passed, including in the next step", async () => {
     const { out } = await migrate(["--port", "5000"]);
     expect(out).toContain('+base_url = "http://127.0.0.1:5000/v1"\n');
-    expect(out).toContain("npm start -- --port 5000\n");
+    expect(out).toContain("deltawire --port 5000\n");
   });
 
   test("need not exist, unless they are passed", async () => {

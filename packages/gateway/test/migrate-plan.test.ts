@@ -68,7 +68,7 @@ model_provider = 'zai'
 command = "docs" # not mine
 `);
     expect(migration.gatewayText)
-      .toBe(`# Created from a Codex configuration by \`deltawire migrate\`.
+      .toBe(`# Created from a Codex configuration by the command \`migrate\`.
 
 [upstreams.zai]
 base_url = "https://api.z.ai/api/coding/paas/v4"

@@ -163,6 +163,6 @@ test("the demo suggests at most ten models, after the closest one", async () => 
   const reply = await gateway.post("/responses", { model: "demo/cleann", input: "Hello" });
   const { error } = (await reply.json()) as { error: { message: string } };
   expect(error.message).toMatch(
-    /The demo has: [^,]+(?:, [^, ]+){9}, and \d+ more\. Run npm start -- models to list all\. \(did you mean demo\/clean\?\)$/,
+    /The demo has: [^,]+(?:, [^, ]+){9}, and \d+ more; GET \/v1\/models lists all\. \(did you mean demo\/clean\?\)$/,
   );
 });

@@ -9,7 +9,7 @@ import { readIfExists } from "../migrate/config-files.ts";
 import { formatDiff } from "../migrate/diff.ts";
 import { planSettings, writeSettings, type SettingsChange } from "../migrate/plan-settings.ts";
 import { isExpectedError, toDisplayPath } from "../migrate/prepare-migration.ts";
-import { getCommandName, type Terminal } from "../terminal.ts";
+import { formatCommandLine, getCommandName, type Terminal } from "../terminal.ts";
 import { paintDiff } from "./paint-diff.ts";
 import { UsageError, type CliFlags, type ModelFlags } from "./parse-arguments.ts";
 import { withGateway, type ReachableGateway } from "./reachable-gateway.ts";
@@ -115,10 +115,7 @@ function connect(
     ...(isRunning
       ? []
       : [
-          `${agent.name} needs the gateway to run: ${getCommandName(terminal.env)}`.replace(
-            / --$/,
-            "",
-          ),
+          `${agent.name} needs the gateway to run: ${formatCommandLine(getCommandName(terminal.env), "")}`,
         ]),
   ];
   terminal.stdout.write(`${output.join("\n").trimEnd()}\n`);

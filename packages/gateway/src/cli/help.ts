@@ -1,3 +1,4 @@
+import { formatCommandLine } from "../terminal.ts";
 import { commandNames, cliOptions, type CommandName } from "./options.ts";
 
 interface CommandHelp {
@@ -178,7 +179,7 @@ ${defaultUpstreamsText}
 function formatCommandHelp(name: CommandName, program: string): string {
   const { usage, details, examples } = helpByCommand[name];
   const exampleLines = examples.map(([args, description]): [string, string] => [
-    [program, args].join(" ").replace(/(?: --)? *$/, ""),
+    formatCommandLine(program, args),
     description,
   ]);
   return `Usage: ${program} ${usage}

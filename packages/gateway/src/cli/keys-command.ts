@@ -8,7 +8,7 @@ import {
   type AccessKeyReply,
   type NewAccessKeyBody,
 } from "../security/manage-access-keys.ts";
-import { getCommandName, type Terminal } from "../terminal.ts";
+import { formatCommandLine, getCommandName, type Terminal } from "../terminal.ts";
 import { openKeyAdministration } from "./key-administration.ts";
 import { cliOptions } from "./options.ts";
 import { explainFlagError, UsageError } from "./parse-arguments.ts";
@@ -220,7 +220,8 @@ function describeCreatedKey(key: AccessKeyReply): string {
 }
 
 function formatKeys(keys: readonly AccessKeyReply[], command: string): string {
-  if (keys.length === 0) return `No access keys. Create one with: ${command} keys create NAME\n`;
+  if (keys.length === 0)
+    return `No access keys. Create one with: ${formatCommandLine(command, "keys create NAME")}\n`;
   const header = [
     "NAME",
     "ID",

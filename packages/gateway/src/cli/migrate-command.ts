@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { paintDiff } from "./paint-diff.ts";
 import { explainFlagError, UsageError } from "./parse-arguments.ts";
-import { getCommandName, type Terminal } from "../terminal.ts";
+import { formatCommandLine, getCommandName, type Terminal } from "../terminal.ts";
 import { formatDiff } from "../migrate/diff.ts";
 import { createBackup, writeFileAtomic } from "../migrate/config-files.ts";
 import type { MigrationPlan } from "../migrate/plan-migration.ts";
@@ -89,7 +89,7 @@ function formatJson({ changes, notes }: Migration, isWritten: boolean, backup?: 
 }
 
 function formatText(
-  { plan, startCommand, changes, codexFile, notes }: Migration,
+  { plan, startFlags, changes, codexFile, notes }: Migration,
   migrateOptions: MigrateOptions,
   isWritten: boolean,
   backup: string | undefined,
@@ -111,37 +111,31 @@ function formatText(
   }
   if (!plan.isEmpty)
     output.push(
-      ...formatNextSteps(
-        plan,
-        startCommand,
-        migrateOptions,
-        isWritten,
-        getCommandName(terminal.env),
-      ),
+      ...formatNextSteps(plan, startFlags, migrateOptions, isWritten, getCommandName(terminal.env)),
     );
   return `${output.join("\n").trimEnd()}\n`;
 }
 
 function formatNextSteps(
   { unsetVariables }: MigrationPlan,
-  startCommand: string,
+  startFlags: string,
   migrateOptions: MigrateOptions,
   isWritten: boolean,
   command: string,
 ): string[] {
-  const rerunCommand = [
-    `${command} migrate`,
+  const rerunArguments = [
+    "migrate",
     ...(migrateOptions.file === undefined ? [] : [migrateOptions.file]),
     ...(migrateOptions.gatewayFile === undefined ? [] : ["--config", migrateOptions.gatewayFile]),
     ...(migrateOptions.port === undefined ? [] : ["--port", String(migrateOptions.port)]),
     "--write",
   ];
   const steps = [
-    ...(isWritten ? [] : [rerunCommand.join(" ")]),
+    ...(isWritten ? [] : [formatCommandLine(command, rerunArguments.join(" "))]),
     ...(unsetVariables.length === 0
       ? []
       : [`set ${unsetVariables.join(", ")} in the gateway's environment`]),
-    startCommand,
+    formatCommandLine(command, startFlags),
     "codex",
   ];
   const heading = isWritten ? "Next:" : "Nothing has been written. Next:";

@@ -8,7 +8,7 @@ import { logProblems, startGateway, type Gateway } from "../gateway.ts";
 import { resolveStorePath } from "../configured-store.ts";
 import { version } from "../version.ts";
 import type { CliFlags } from "./parse-arguments.ts";
-import { getCommandName, type Terminal } from "../terminal.ts";
+import { formatCommandLine, getCommandName, type Terminal } from "../terminal.ts";
 
 /** How long closing the store and connections may take after open streams have finished. Until then, the gateway holds its tasks. */
 const closeTimeoutMs = 15_000;
@@ -155,7 +155,7 @@ function formatBanner(
       : [["auth", `${clients.length} client token${clients.length === 1 ? "" : "s"}`]]),
     [
       "Codex",
-      `${[command, ...codexFlags, "codex"].join(" ")}, or copy the configuration from the page`,
+      `${formatCommandLine(command, [...codexFlags, "codex"].join(" "))}, or copy the configuration from the page`,
     ],
     ["page", `${reachableUrl}/`],
     ["API", `${reachableUrl}/v1`],

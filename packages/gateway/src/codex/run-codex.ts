@@ -1,4 +1,4 @@
-import { getCommandName, type Terminal } from "../terminal.ts";
+import { formatCommandLine, getCommandName, type Terminal } from "../terminal.ts";
 import type { EnvironmentVariables } from "../config/secret.ts";
 import { getCodexConfigPath, readIfExists } from "../migrate/config-files.ts";
 import { listChatProviders, buildCodexArguments, tokenVariable } from "./build-arguments.ts";
@@ -29,7 +29,7 @@ export async function runCodex({ args, gateway, terminal }: RunCodexOptions): Pr
   const chatProviders = listChatProviders(readCodexConfig(env, home));
   if (chatProviders.length > 0)
     stderr.write(
-      `Codex no longer supports wire_api = "chat"; it is overridden for this run in ${chatProviders.join(", ")}. To update your Codex configuration, run: ${getCommandName(env)} migrate\n`,
+      `Codex no longer supports wire_api = "chat"; it is overridden for this run in ${chatProviders.join(", ")}. To update your Codex configuration, run: ${formatCommandLine(getCommandName(env), "migrate")}\n`,
     );
   const { url, token, model } = gateway;
   const allArguments = buildCodexArguments({

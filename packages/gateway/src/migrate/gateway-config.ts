@@ -37,7 +37,7 @@ export function appendUpstreams(
   return newText;
 }
 
-const headerComment = "# Created from a Codex configuration by `deltawire migrate`.";
+const headerComment = "# Created from a Codex configuration by the command `migrate`.";
 
 function formatUpstream(upstream: NamedUpstream): string[] {
   const { headers, query, models, idleTimeoutSeconds, retries } = upstream;

@@ -11,8 +11,8 @@ import { MigrationError } from "./migration-error.ts";
 export interface Migration {
   readonly codexFile: string;
   readonly plan: MigrationPlan;
-  /** The command that starts the gateway on the port of the plan. */
-  readonly startCommand: string;
+  /** The flags that start the gateway on the port of the plan; "" if it is the configured one. */
+  readonly startFlags: string;
   readonly changes: readonly (FileChange & { readonly lines: readonly DiffLine[] })[];
   readonly notes: readonly string[];
 }
@@ -69,8 +69,8 @@ export function prepareMigration(request: MigrationRequest, host: HostEnvironmen
         "A gateway started in this folder uses ./deltawire.toml instead: start it elsewhere, or migrate with --config deltawire.toml.",
       ]
     : plan.notes;
-  const startCommand = port === configuredPort ? "npm start" : `npm start -- --port ${port}`;
-  return { codexFile, plan, startCommand, changes, notes };
+  const startFlags = port === configuredPort ? "" : `--port ${port}`;
+  return { codexFile, plan, startFlags, changes, notes };
 }
 
 const defaultPort = 4141;

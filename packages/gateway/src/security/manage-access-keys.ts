@@ -192,7 +192,7 @@ async function findAccessKey(nameOrId: string, store: AccessKeyStore): Promise<A
   if (match !== undefined) return match;
   throw new GatewayError(
     "key_not_found",
-    `access key ${quoteExcerpt(nameOrId)} not found; "deltawire keys list" shows all keys`,
+    `access key ${quoteExcerpt(nameOrId)} not found; the command "keys list" shows all keys`,
   );
 }
 

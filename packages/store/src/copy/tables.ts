@@ -148,7 +148,7 @@ export interface StoreTables {
 export function createUnfinishedCopyError(location: string, source: string): StoreError {
   return new StoreError(
     "store_failed",
-    `${location} contains an unfinished copy of ${source}; repeat "deltawire store copy" with the same stores, or choose another store`,
+    `${location} contains an unfinished copy of ${source}; repeat the command "store copy" with the same stores, or choose another store`,
   );
 }
 
