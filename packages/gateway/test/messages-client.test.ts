@@ -25,6 +25,9 @@ const messagesText = [
   `event: message_stop\ndata: {"type":"message_stop"}\n\n`,
 ];
 
+/** The same as a client receives it: with the name of the model that it requested. */
+const forwardedText = messagesText.join("").replace(`"model":"m"`, `"model":"up/m"`);
+
 /** A reply of the upstream: a stream, or JSON with a status. */
 type Reply = { sse: readonly string[] } | { status?: number; json: object };
 
@@ -66,6 +69,13 @@ const readEvents = async (response: Response) =>
     .map((text) => /^event: (\w+)\n/.exec(text)?.[1]);
 
 describe("a Messages client", () => {
+  test("gets the name of the model that it requested, as Claude Code requires to keep reasoning", async () => {
+    const { gateway } = await gatewayFixture({ sse: chatText });
+    const response = await post(gateway.url, { ...hello, stream: true });
+    expect(await response.text()).toMatch(/"role":"assistant","model":"up\/m"/);
+    expect(await (await post(gateway.url, hello)).json()).toMatchObject({ model: "up/m" });
+  });
+
   test("is served by a Chat upstream with a stream, whatever the query string is", async () => {
     const { gateway, upstream } = await gatewayFixture({ sse: chatText });
     const response = await post(gateway.url, { ...hello, stream: true }, {}, "?beta=true&x=1");
@@ -107,7 +117,7 @@ describe("a Messages client", () => {
     });
   });
 
-  test("gets the bytes of a Messages upstream unchanged, which receives its headers, but not its key", async () => {
+  test("gets the bytes of a Messages upstream with its own name of the model, which receives its headers, but not its key", async () => {
     const { gateway, upstream } = await gatewayFixture(
       { sse: messagesText },
       { upstream: { speaks: "messages", profile: "anthropic" } },
@@ -119,7 +129,7 @@ describe("a Messages client", () => {
     };
     const body = { ...hello, stream: true, context_management: { edits: [] }, future_field: 1 };
     const response = await post(gateway.url, body, headers);
-    expect(await response.text()).toBe(messagesText.join(""));
+    expect(await response.text()).toBe(forwardedText);
     expect(upstream.requests[0]).toMatchObject({
       path: "/v1/messages",
       body: { ...body, model: "m" },
@@ -436,7 +446,7 @@ describe("a Messages upstream", () => {
     );
     for (let turn = 0; turn < 2; turn += 1) {
       const response = await post(gateway.url, { ...hello, max_tokens: 32_000, stream: true });
-      expect(await response.text()).toBe(messagesText.join(""));
+      expect(await response.text()).toBe(forwardedText);
     }
     expect(
       upstream.requests.map(({ body }) => (body as { max_tokens: number }).max_tokens),
@@ -467,7 +477,7 @@ describe("a Messages upstream", () => {
       { role: "user", content: "And?" },
     ];
     const response = await post(gateway.url, { ...hello, messages, stream: true });
-    expect(await response.text()).toBe(messagesText.join(""));
+    expect(await response.text()).toBe(forwardedText);
     expect(upstream.requests).toHaveLength(2);
   });
 });

@@ -110,7 +110,8 @@ function buildReplyOptions(client: MessagesClientRequest, { target }: PlanContex
   return {
     messageId: newId("msg"),
     newId,
-    requestedModel: request.model,
+    // Claude Code drops the reasoning of replies of another model when it resumes a conversation.
+    model: request.model,
     requestId,
     seal: target.reasoningCarrier.seal.bind(target.reasoningCarrier),
     estimateInputTokens: () => estimateMessagesTokens(request),
