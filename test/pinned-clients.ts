@@ -1,11 +1,10 @@
-const langchain = { "@langchain/core": "1.2.13", "@langchain/openai": "1.6.0" } as const;
-
 /** The clients of the end-to-end tests by set. Each set is a folder below `.clients`. */
 export const clientSets = {
   current: {
     "@ai-sdk/openai": "4.0.114",
     "@ai-sdk/openai-compatible": "3.0.90",
-    ...langchain,
+    "@langchain/core": "1.2.13",
+    "@langchain/openai": "1.6.0",
     "@modelcontextprotocol/server": "2.4.0",
     "@openai/agents": "0.20.0",
     "@openai/codex": "0.166.0",
@@ -25,7 +24,6 @@ export const clientSets = {
   "claude-code": { "@anthropic-ai/claude-code": "2.1.325" },
   pi: { "@earendil-works/pi-coding-agent": "0.87.1" },
   "qwen-code": { "@qwen-code/qwen-code": "0.24.4" },
-  langchain,
   opencode: { "opencode-ai": "1.18.33" },
   "claude-code-2.1.228": { "@anthropic-ai/claude-code": "2.1.228" },
   "claude-code-2.0.77": { "@anthropic-ai/claude-code": "2.0.77" },
@@ -51,7 +49,6 @@ export const clientSizes: Readonly<Record<ClientSet, ClientSize>> = {
   "claude-code": { download: 164, installed: 350 },
   pi: { download: 75, installed: 159 },
   "qwen-code": { download: 44, installed: 152 },
-  langchain: { download: 35, installed: 87 },
   opencode: { download: 116, installed: 354 },
   "claude-code-2.1.228": { download: 92, installed: 295 },
   "claude-code-2.0.77": { download: 34, installed: 84 },

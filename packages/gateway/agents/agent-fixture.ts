@@ -5,11 +5,7 @@ import { startClientProcess, type ClientProcess } from "../clients/client-proces
 import { startTestGateway, upstreamToml, type TestGateway } from "../test/test-gateway.ts";
 import type { Agent, AgentCommand, AgentPlace } from "./agent.ts";
 import { startExchangeProxy, type ExchangeProxy } from "./exchange-proxy.ts";
-import {
-  startScriptedModel,
-  type ScriptedModel,
-  type ScriptedModelOptions,
-} from "./model/scripted-model.ts";
+import { startScriptedModel, type PlanReply, type ScriptedModel } from "./model/scripted-model.ts";
 import type { Wire } from "./wires.ts";
 
 /** An agent on a gateway of its own, whose upstream is a scripted model. */
@@ -37,12 +33,16 @@ const profiles: Partial<Record<Wire, string>> = { chat: "deepseek" };
 export async function createAgentFixture(
   agent: Agent,
   speaks: Wire,
-  options: ScriptedModelOptions,
+  planReply: PlanReply,
 ): Promise<AgentFixture> {
-  const model = await startScriptedModel(options);
+  const model = await startScriptedModel(planReply);
   const profile = profiles[speaks];
   const gateway = await startTestGateway(
-    upstreamToml("up", model.url, { speaks, ...(profile === undefined ? {} : { profile }) }),
+    upstreamToml("up", model.url, {
+      speaks,
+      api_key: "key-of-the-upstream",
+      ...(profile === undefined ? {} : { profile }),
+    }),
   );
   const proxy = await startExchangeProxy(gateway.url);
   // Not in the system's temporary folder: Codex warns about a home there.

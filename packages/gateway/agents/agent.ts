@@ -16,6 +16,8 @@ export interface Agent {
   configure?(place: AgentPlace): Promise<void>;
   /** `isResumed`: continues its last conversation. */
   buildCommand(prompt: string, place: AgentPlace, isResumed: boolean): AgentCommand;
+  /** A host beyond loopback that it asks at every start, in vain. Default: none. */
+  outsideHost?: string;
   /** What it does not support, on any gateway. */
   limits?: Partial<Record<SceneName, AgentLimit>>;
 }

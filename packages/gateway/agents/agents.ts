@@ -7,7 +7,6 @@ import { langchainAgents } from "./programs/langchain.ts";
 import { opencodeAgents } from "./programs/opencode.ts";
 import { piAgents } from "./programs/pi.ts";
 import { qwenCodeAgents } from "./programs/qwen-code.ts";
-import { gatewayWires } from "./wires.ts";
 
 /** The rows of the table. */
 const agents: readonly Agent[] = [
@@ -29,9 +28,7 @@ export interface AgentSelection {
 export function selectAgents({ names, isLong }: AgentSelection): Agent[] {
   return agents.filter(
     (agent) =>
-      gatewayWires.includes(agent.wire) &&
-      (isLong || agent.isLong !== true) &&
-      (names.length === 0 || names.includes(agent.name)),
+      (isLong || agent.isLong !== true) && (names.length === 0 || names.includes(agent.name)),
   );
 }
 

@@ -1,7 +1,7 @@
 import { describeAgent } from "./agents.ts";
 import type { Agent } from "./agent.ts";
 import { sceneNames } from "./model/scenes.ts";
-import { gatewayWires } from "./wires.ts";
+import { wires } from "./wires.ts";
 
 /** The cell of the table that a test fills. */
 export interface TableCell {
@@ -27,7 +27,7 @@ export function formatTable(agents: readonly Agent[], results: readonly CellResu
     return ` ${String.fromCodePoint(97 + notes.indexOf(text))}`;
   };
   const rows = agents.flatMap((agent) =>
-    gatewayWires.map((upstream) => {
+    wires.map((upstream) => {
       const name = describeAgent(agent);
       const cells = sceneNames.map((scene) => {
         const cell = results.find(

@@ -1,9 +1,6 @@
 /** The APIs that agents and upstreams use. */
 export const wires = ["chat", "responses", "messages"] as const;
 
-/** Those that the gateway serves and uses. */
-export const gatewayWires: readonly Wire[] = ["chat", "responses"];
-
 export type Wire = (typeof wires)[number];
 
 /** Returns the API of a request path, or undefined if it is not a request for a reply. */

@@ -36,7 +36,7 @@ function buildMessage({ id = "1", reasoning, sealed, text, calls = [], usage }: 
     id: `msg_${id}`,
     type: "message",
     role: "assistant",
-    model: "some-model",
+    model: "scripted",
     content: [
       ...(reasoning === undefined ? [] : [buildThinking(reasoning, sealed ?? "")]),
       ...(text === undefined ? [] : [buildText(text)]),

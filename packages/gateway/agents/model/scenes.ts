@@ -1,7 +1,7 @@
 import { isObject, type JsonObject, type JsonValue } from "@deltawire/wire";
-import type { ScriptedReply } from "../../test/wire-replies.ts";
 import type { Wire } from "../wires.ts";
 import type { Conversation, ConversationPart, OfferedTool } from "./conversation.ts";
+import { buildReasoning, formatCall, splitWords, type ReplyPlan } from "./reply-plan.ts";
 
 /** A scripted conversation. */
 interface Scene {
@@ -60,18 +60,6 @@ export function listCalls(scene: SceneName, mark: string): ScriptedCall[][] {
 /** The text of the answer at the end of a scene. */
 export function buildAnswer(mark: string): string {
   return `The scene with mark ${mark} is done.`;
-}
-
-/** What the model does with a request. */
-export interface ReplyPlan {
-  reply: ScriptedReply;
-  /** The first request with this key gets this error. */
-  failure?: { key: string; status: number };
-  paceMs?: number;
-  /** What is wrong with the history. */
-  faults: string[];
-  /** The request is refused, because the reasoning of a call is missing or wrong. */
-  isRefused: boolean;
 }
 
 /** Returns the next reply of a conversation. The state is read off the request, so a repeated request gets the same reply. */
@@ -165,19 +153,8 @@ function findReasoningFaults(
   });
 }
 
-function buildReasoning(mark: string, reply: number) {
-  return {
-    reasoning: [`Thought ${reply} `, `about ${mark}.`],
-    sealed: Buffer.from(`sealed thought ${reply} about ${mark}`).toString("base64"),
-  };
-}
-
 function buildText({ paceMs }: Scene, mark: string): string {
   return paceMs === undefined ? buildAnswer(mark) : `Slow words about ${mark}. `.repeat(100);
-}
-
-function splitWords(text: string): string[] {
-  return text.split(/(?<= )/);
 }
 
 /** A command in the form that the agent's shell tool declares. */
@@ -192,9 +169,7 @@ function buildCall({ id, command }: ScriptedCall, tool: OfferedTool) {
     const schema = isObject(properties) ? properties[each] : undefined;
     argumentsObject[each] = fillParameter(isObject(schema) ? schema["type"] : undefined);
   }
-  const json = JSON.stringify(argumentsObject);
-  const cut = Math.ceil(json.length / 2);
-  return { id, name: tool.name, arguments: [json.slice(0, cut), json.slice(cut)] };
+  return formatCall(id, tool.name, argumentsObject);
 }
 
 function fillParameter(type: JsonValue | undefined): JsonValue {

@@ -7,8 +7,8 @@ import { buildLibraryCommand } from "./library-agent.ts";
 export const langchainAgents: Agent[] = (["chat", "responses"] as const).map((wire) => ({
   name: "langchain",
   wire,
-  set: "langchain",
-  version: clientSets.langchain["@langchain/openai"],
+  set: "current",
+  version: clientSets.current["@langchain/openai"],
   buildCommand: (prompt, place, isResumed) =>
     buildLibraryCommand("langchain-agent.ts", {
       ...place,
@@ -16,6 +16,6 @@ export const langchainAgents: Agent[] = (["chat", "responses"] as const).map((wi
       prompt,
       isResumed,
       library: "@langchain/openai",
-      requireFrom: join(getClientFolder("langchain"), "package.json"),
+      requireFrom: join(getClientFolder("current"), "package.json"),
     }),
 }));

@@ -15,6 +15,8 @@ export const opencodeAgents: Agent[] = wires.map((wire) => ({
   wire,
   set: "opencode",
   isLong: true,
+  // It looks up its newest version there.
+  outsideHost: "registry.",
   async configure({ url, model, cwd }) {
     const name = `deltawire/${model}`;
     const limit = { context: 128_000, output: 8192 };
