@@ -1,9 +1,4 @@
-import {
-  type AIMessageChunk,
-  HumanMessage,
-  ToolMessage,
-  type BaseMessage,
-} from "@langchain/core/messages";
+import { HumanMessage, ToolMessage, type BaseMessage } from "@langchain/core/messages";
 import { tool } from "@langchain/core/tools";
 import { concat } from "@langchain/core/utils/stream";
 import { ChatOpenAI } from "@langchain/openai";
@@ -47,10 +42,9 @@ async function runTools(model: ChatOpenAI, question: string): Promise<BaseMessag
   const withTools = model.bindTools([weather]);
   const messages: BaseMessage[] = [new HumanMessage(question)];
   for (let round = 0; round < 8; round += 1) {
-    let reply: AIMessageChunk | undefined;
-    for await (const chunk of await withTools.stream(messages))
-      reply = reply === undefined ? chunk : concat(reply, chunk);
-    if (reply === undefined) throw new Error("the stream was empty");
+    const chunks = [];
+    for await (const chunk of await withTools.stream(messages)) chunks.push(chunk);
+    const reply = chunks.reduce((joined, chunk) => concat(joined, chunk));
     messages.push(reply);
     const calls = reply.tool_calls ?? [];
     if (calls.length === 0) return messages;
@@ -67,17 +61,20 @@ describe.each(all)("LangChain over $wire, $upstream", ({ wire, upstream }) => {
   test("invoke returns the text and the usage", async () => {
     const reply = await createModel(fixture[upstream].url, "clean", wire).invoke("Good morning");
     expect(reply.text).toContain("> Good morning");
-    expect(reply.usage_metadata?.output_tokens).toBeGreaterThan(10);
+    const isManyTokens = (count: number): boolean => count > 10;
+    expect(reply).toMatchObject({
+      usage_metadata: { output_tokens: expect.toSatisfy(isManyTokens) as number },
+    });
   });
 
   test("parallel calls of a tool are answered", async () => {
     const model = createModel(fixture[upstream].url, "clean", wire);
     const messages = await runTools(model, "What is the weather in Oslo and Rome?");
     const results = messages.filter((message) => ToolMessage.isInstance(message));
-    expect(results.map(({ text }) => text).toSorted()).toEqual([
-      "Oslo is sunny.",
-      "Rome is sunny.",
-    ]);
+    expect(new Set(results.map(({ text }) => text))).toEqual(
+      new Set(["Oslo is sunny.", "Rome is sunny."]),
+    );
+    expect(results).toHaveLength(2);
     expect(messages.at(-1)?.text).toContain("sunny");
   });
 
