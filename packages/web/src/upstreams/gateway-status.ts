@@ -78,16 +78,19 @@ export function createGatewayStatusStore(app: Pick<AppStore, "request">): Gatewa
   };
 }
 
+/** An API that upstreams implement. */
+export type UpstreamApi = "chat" | "responses" | "messages";
+
 /** An upstream in the reply of `GET /deltawire/upstreams`. */
 export interface UpstreamStatus {
   readonly name: string;
   readonly base_url: string;
   /** The configured API. */
-  readonly speaks: "chat" | "responses";
+  readonly speaks: UpstreamApi;
   /** Models that use another API, because they rejected requests over the configured one. */
   readonly learned_apis: readonly {
     readonly model: string;
-    readonly speaks: "chat" | "responses";
+    readonly speaks: UpstreamApi;
   }[];
   readonly profile: string;
   readonly has_key: boolean;

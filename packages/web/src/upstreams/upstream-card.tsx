@@ -8,6 +8,7 @@ import { useFormatter } from "../messages/format.ts";
 import { useMessages } from "../messages/use-messages.ts";
 import {
   toUpstreamHealthStatus,
+  type UpstreamApi,
   type UpstreamHealthStatus,
   type UpstreamStatus,
 } from "./gateway-status.ts";
@@ -120,7 +121,7 @@ interface UpstreamModelProps {
   upstream: string;
   models: readonly ModelChoice[];
   /** The API of the model, if it is not the configured one of the upstream. */
-  learnedApi: "chat" | "responses" | undefined;
+  learnedApi: UpstreamApi | undefined;
   /** Error message of the last request to the model. Undefined if that succeeded. */
   problem: string | undefined;
   messages: UpstreamMessages;
@@ -169,8 +170,8 @@ function UpstreamModel({
   );
 }
 
-function formatApi(speaks: "chat" | "responses", t: UpstreamMessages): string {
-  return speaks === "chat" ? t.chatApi : t.responsesApi;
+function formatApi(speaks: UpstreamApi, t: UpstreamMessages): string {
+  return { chat: t.chatApi, responses: t.responsesApi, messages: t.messagesApi }[speaks];
 }
 
 const statusKindByHealth: Readonly<Record<UpstreamHealthStatus, StatusKind>> = {
