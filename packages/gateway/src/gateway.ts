@@ -72,7 +72,7 @@ export interface GatewayOptions {
   configFile?: string | undefined;
   /** Folder with the built page. Default: `page` in this package. */
   pageFolder?: string | undefined;
-  /** Used to find the user's Codex configuration. Undefined: that configuration is not read. */
+  /** Used to find the settings of the user's coding agents. Undefined: they are not read. */
   hostEnvironment?: HostEnvironment | undefined;
   logTarget: LogTarget;
   /** True if the caller displays `storeProblem` and `mcpProblems`, so they are not logged at startup. Default: false. */
@@ -355,10 +355,14 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       translations: passThrough("/audio/translations"),
       speech: passThrough("/audio/speech"),
       upstreams: (context) => serveUpstreams(context, statusServices),
-      async codex(context) {
+      async connect(context) {
         // Loaded on demand, with the readers of other programs' configurations.
-        const { serveCodex } = await import("./http/serve-codex.ts");
-        await serveCodex(context, { ...statusServices, hostEnvironment: options.hostEnvironment });
+        const { serveConnect } = await import("./http/serve-connect.ts");
+        await serveConnect(context, {
+          ...statusServices,
+          hostEnvironment: options.hostEnvironment,
+          isTokenRequired: () => access.authenticator.isRequired,
+        });
       },
       lessons: (context) => serveLessons(context, statusServices),
       "forget lessons": (context) => forgetLessons(context, statusServices),

@@ -309,7 +309,7 @@ const checks: Record<UncoveredRoute, Check> = {
   },
   // The keys of this test have no scope for administration.
   upstreams: expectForbidden("GET", "/deltawire/upstreams"),
-  codex: expectForbidden("GET", "/deltawire/codex"),
+  connect: expectForbidden("GET", "/deltawire/connect"),
   lessons: expectForbidden("GET", "/deltawire/lessons"),
   "forget lessons": expectForbidden("DELETE", "/deltawire/lessons"),
   keys: expectForbidden("GET", "/deltawire/keys"),

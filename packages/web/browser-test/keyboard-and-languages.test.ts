@@ -103,7 +103,7 @@ describe("in Chinese", () => {
   const names = [
     /\b(?:demo-agent|forecaster|messenger|lab(?:\/[\w-]+)?|generic)\b/g,
     /\b(?:get_weather|send_message|draw_picture|fail_on_purpose|slow_count|text:|Bob|Paris|Oslo|Rome)/g,
-    /\b(?:Deltawire|Codex|OpenAI|Chat Completions|Responses|SQLite|TypeScript|IANA)\b/g,
+    /\b(?:Deltawire|Codex|Claude Code|Qwen Code|opencode|OpenAI|Chat Completions|Responses|SQLite|TypeScript|IANA)\b/g,
     /\b(?:API|JSON|HTML|Markdown|PDF|base64|null|top_p|temperature|low|medium|high)\b/g,
     /\b(?:DELTAWIRE_TOKEN|npm start|migrate|http\S+)|~\/\.codex\/config\.toml/g,
     /\b(?:Ctrl|Shift|Alt|Enter|Esc|Tab|English)\b/g,
@@ -405,7 +405,7 @@ test("nothing has to be scrolled sideways on a phone", async () => {
   await tab.getByRole("treeitem").first().waitFor();
   await check("tree");
   await tab.goto(`${fixture.gateway.url}/#/upstreams`);
-  await tab.getByRole("region", { name: "Connect Codex" }).waitFor();
+  await tab.getByRole("region", { name: "Connect a coding agent" }).waitFor();
   await check("upstreams");
   expect(wide).toEqual([]);
 });

@@ -288,7 +288,7 @@ describe("the page is accessible:", () => {
     await check("tree");
 
     await tab.goto(`${fixture.gateway.url}/#/upstreams`);
-    await tab.getByRole("region", { name: "Connect Codex" }).waitFor();
+    await tab.getByRole("region", { name: "Connect a coding agent" }).waitFor();
     await check("upstreams");
     expect(violations).toEqual({});
   });

@@ -20,6 +20,9 @@ const secret = "sk-of-an-upstream-0123456789";
 const home = mkdtempSync(join(tmpdir(), "deltawire-page-"));
 afterAll(() => rmSync(home, { recursive: true, force: true }));
 beforeAll(() => {
+  mkdirSync(join(home, ".claude"));
+  const claudeSettings = { env: { MY_KEY: secret } };
+  writeFileSync(join(home, ".claude", "settings.json"), JSON.stringify(claudeSettings, null, 2));
   mkdirSync(join(home, ".codex"));
   writeFileSync(
     join(home, ".codex", "config.toml"),
@@ -225,10 +228,10 @@ describe("a lesson", () => {
 describe("Codex", () => {
   test("can be connected with a block of configuration, which the button copies", async () => {
     const { tab, card } = await openUpstreams();
-    const codex = card("Connect Codex");
-    const { block } = (await (await fetch(`${fixture.gateway.url}/deltawire/codex`)).json()) as {
-      block: string;
-    };
+    const codex = card("Connect a coding agent");
+    const reply = await fetch(`${fixture.gateway.url}/deltawire/connect`);
+    const { files } = (await reply.json()) as { files: [{ text: string }] };
+    const block = files[0].text;
     const copied = codex.getByRole("button", { name: "Copied: For all sessions" });
     // The label changes back after a moment.
     await Promise.all([
@@ -240,7 +243,7 @@ describe("Codex", () => {
     await takeScreenshot(tab, "upstreams-codex");
 
     await codex.getByLabel("Model").selectOption("lab/small-context");
-    await codex.getByText('model = "lab/small-context"').waitFor();
+    await codex.getByText(/^model = "lab\/small-context"/).waitFor();
     await codex.getByRole("button", { name: /^(?:Copy|Copied): For all sessions/ }).click();
     await expect
       .poll(() => tab.evaluate(() => navigator.clipboard.readText()))
@@ -256,7 +259,7 @@ describe("Codex", () => {
     // The test controls the clock, and no request is pending.
     await tab.clock.pauseAt((await tab.evaluate(() => Date.now())) + 5000);
     await Promise.all([
-      tab.waitForResponse("**/deltawire/codex*"),
+      tab.waitForResponse("**/deltawire/connect*"),
       tab.getByRole("button", { name: "Refresh" }).click(),
     ]);
     user.requestedUrls.length = 0;
@@ -264,7 +267,7 @@ describe("Codex", () => {
     const times = (path: string) =>
       user.requestedUrls.filter((url) => new URL(url).pathname === path).length;
     await expect.poll(() => times("/deltawire/upstreams")).toBe(2);
-    expect(times("/deltawire/codex")).toBe(0);
+    expect(times("/deltawire/connect")).toBe(0);
   });
 
   test("shows if the block could not be copied", async () => {
@@ -273,7 +276,7 @@ describe("Codex", () => {
       navigator.clipboard.writeText = () => Promise.reject(new Error("not allowed"));
       document.execCommand = () => false;
     });
-    const button = (name: string) => card("Connect Codex").getByRole("button", { name });
+    const button = (name: string) => card("Connect a coding agent").getByRole("button", { name });
     // The label changes back after a moment.
     await Promise.all([
       button("Could not copy: For all sessions").waitFor(),
@@ -284,7 +287,7 @@ describe("Codex", () => {
 
   test("shows the configuration that `migrate` would write, without the key, and how to apply it", async () => {
     const { tab, card } = await openUpstreams();
-    const codex = card("Connect Codex");
+    const codex = card("Connect a coding agent");
     const diff = codex.getByRole("group", { name: ".codex/config.toml", exact: true });
     await diff.scrollIntoViewIfNeeded();
     expect(await diff.innerText()).toContain(
@@ -296,12 +299,47 @@ describe("Codex", () => {
   });
 });
 
+describe("Claude Code", () => {
+  test("can be connected with the settings of its file, which keep what the user has and hide its key", async () => {
+    const { tab, card } = await openUpstreams();
+    const connect = card("Connect a coding agent");
+    await connect.getByLabel("Agent").selectOption("Claude Code");
+    await connect.getByLabel("Model").selectOption("lab/small-context");
+    const settings = connect.getByRole("group", { name: /^For all sessions.*settings\.json:$/ });
+    await settings.getByText('"ANTHROPIC_MODEL": "lab/small-context"').waitFor();
+    expect(await settings.innerText()).toContain('"CLAUDE_CODE_MAX_CONTEXT_TOKENS": "8000"');
+    await connect.getByText(/^deltawire .*claude -m lab\/small-context$/).waitFor();
+    await connect.getByText("Changes that connect would make").click();
+    const diff = connect.getByRole("group", { name: ".claude/settings.json", exact: true });
+    const text = await diff.innerText();
+    expect(text).toContain('+    "ANTHROPIC_MODEL": "lab/small-context"');
+    expect(text).toContain('"MY_KEY": "…"');
+    await connect.getByText(/connect claude -m lab\/small-context --write$/).waitFor();
+    expect(await tab.content()).not.toContain(secret);
+    expect(await findAxeViolations(tab)).toEqual([]);
+    await connect.scrollIntoViewIfNeeded();
+    await takeScreenshot(tab, "upstreams-claude-code");
+  });
+
+  test("keeps the chosen model when another agent is chosen", async () => {
+    const { card } = await openUpstreams({ colorScheme: "dark" });
+    const connect = card("Connect a coding agent");
+    await connect.getByLabel("Model").selectOption("lab/small-context");
+    await connect.getByText(/^model = "lab\/small-context"/).waitFor();
+    await connect.getByLabel("Agent").selectOption("pi");
+    await connect.getByText(/run -m lab\/small-context -- pi$/).waitFor();
+    // pi has two files.
+    await connect.getByText(/^For all sessions, add this to .*settings\.json:$/).waitFor();
+    await connect.getByText(/^For all sessions, add this to .*models\.json:$/).waitFor();
+  });
+});
+
 test("the upstreams page fits on a phone", async () => {
   const { tab, card } = await openUpstreams({
     viewport: { width: 390, height: 844 },
     hasTouch: true,
   });
-  await card("Connect Codex").scrollIntoViewIfNeeded();
+  await card("Connect a coding agent").scrollIntoViewIfNeeded();
   await takeScreenshot(tab, "upstreams-phone");
   expect(await tab.evaluate(() => document.documentElement.scrollWidth)).toBe(390);
   expect(await findAxeViolations(tab)).toEqual([]);

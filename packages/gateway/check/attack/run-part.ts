@@ -356,7 +356,7 @@ class LogWatch {
 
   async judge(target: Target, token: string, report: Report): Promise<void> {
     this.#judgeLine(this.#rest);
-    for (const path of ["/deltawire/upstreams", "/deltawire/lessons", "/deltawire/codex"]) {
+    for (const path of ["/deltawire/upstreams", "/deltawire/lessons", "/deltawire/connect"]) {
       const headers = { authorization: `Bearer ${token}` };
       const { text, status } = await send(target.url, { method: "GET", path, headers });
       if (status !== 200) this.#faults.add(`GET ${path} returned ${status}`);

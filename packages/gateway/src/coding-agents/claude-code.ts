@@ -7,6 +7,7 @@ import { findSettingsFolder } from "./settings-folder.ts";
 export const claudeCode: CodingAgent = {
   id: "claude",
   name: "Claude Code",
+  formatRunCommand: (modelFlag) => `claude ${modelFlag}`,
   programs: ["claude"],
   installCommand: "npm install -g @anthropic-ai/claude-code",
   packageFile: "@anthropic-ai/claude-code/bin/claude.exe",

@@ -6,6 +6,7 @@ import type { ConnectableAgent } from "./coding-agent.ts";
 export const codex: ConnectableAgent = {
   id: "codex",
   name: "Codex",
+  formatRunCommand: (modelFlag) => `codex ${modelFlag}`,
   listSettings: ({ url, token, model }, { env, home }) => {
     const provider = {
       name: "Deltawire",

@@ -7,6 +7,8 @@ export interface ConnectableAgent {
   /** In command lines and URLs. */
   readonly id: string;
   readonly name: string;
+  /** The command of this program that starts the agent, with the flag of the model. */
+  readonly formatRunCommand: (modelFlag: string) => string;
   readonly listSettings: (connection: GatewayConnection, host: HostEnvironment) => SettingsFile[];
   /** Returns what else in its settings file needs the attention of the user. `text` is valid. */
   readonly checkSettings?: (text: string) => readonly string[];

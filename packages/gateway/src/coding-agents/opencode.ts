@@ -13,6 +13,7 @@ import { findSettingsFolder } from "./settings-folder.ts";
 export const opencode: CodingAgent = {
   id: "opencode",
   name: "opencode",
+  formatRunCommand: (modelFlag) => `run ${modelFlag} -- opencode`,
   programs: ["opencode"],
   installCommand: "npm install -g opencode-ai",
   packageFile: "opencode-ai/bin/opencode.exe",

@@ -11,6 +11,7 @@ import { findSettingsFolder } from "./settings-folder.ts";
 export const pi: CodingAgent = {
   id: "pi",
   name: "pi",
+  formatRunCommand: (modelFlag) => `run ${modelFlag} -- pi`,
   programs: ["pi"],
   installCommand: "npm install -g @earendil-works/pi-coding-agent",
   packageFile: "@earendil-works/pi-coding-agent/dist/bundle/cli.js",

@@ -6,6 +6,7 @@ import { findSettingsFolder } from "./settings-folder.ts";
 export const qwenCode: CodingAgent = {
   id: "qwen",
   name: "Qwen Code",
+  formatRunCommand: (modelFlag) => `run ${modelFlag} -- qwen`,
   programs: ["qwen"],
   installCommand: "npm install -g @qwen-code/qwen-code",
   packageFile: "@qwen-code/qwen-code/cli-entry.js",

@@ -599,7 +599,7 @@ export const operations: Readonly<Record<RouteName, OpenApiOperation>> = {
   },
 
   upstreams: plainOperation,
-  codex: plainOperation,
+  connect: plainOperation,
   lessons: plainOperation,
   "forget lessons": plainOperation,
   keys: { responses: { "200": createJsonListResponse("The keys.", reply.accessKeySchema) } },

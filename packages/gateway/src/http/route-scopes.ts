@@ -52,7 +52,7 @@ const scopesByRoute: Record<Exclude<RouteName, ChatRouteName>, readonly AccessSc
   "resume ui messages": ["tasks"],
   blob: ["tasks", "chats"],
   upstreams: ["admin"],
-  codex: ["admin"],
+  connect: ["admin"],
   lessons: ["admin"],
   "forget lessons": ["admin"],
   keys: ["admin"],

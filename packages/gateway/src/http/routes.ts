@@ -266,9 +266,9 @@ export const routes = [
     "Returns the upstreams and MCP servers with their status.",
   ),
   get(
-    "/deltawire/codex",
-    "codex",
-    "Returns instructions for connecting Codex: the configuration to paste, and what `migrate` would change.",
+    "/deltawire/connect",
+    "connect",
+    "Returns the settings that connect the coding agent `?agent=` with `&model=`, and what `connect` and `migrate` would change.",
   ),
   get("/deltawire/lessons", "lessons", "Lists the lessons learned from rejected requests."),
   del(

@@ -225,11 +225,11 @@ export function getPublicUrl({ request }: RequestContext, services: StatusRouteS
   return `${isHttps(headers) ? "https" : "http"}://${headers.host}`;
 }
 
-export async function findFirstModel(services: StatusRouteServices): Promise<string | undefined> {
+async function findFirstModel(services: StatusRouteServices): Promise<string | undefined> {
   return (await loadModelList(services)).list.data[0]?.id;
 }
 
-async function loadModelList(
+export async function loadModelList(
   { models, discovery }: StatusRouteServices,
   requestedName?: string,
 ): Promise<CachedModelList> {

@@ -42,6 +42,11 @@ export function writeSettings(changes: readonly SettingsChange[]): readonly stri
   return backups;
 }
 
+/** Returns the settings as a new file would contain them. */
+export function formatSettings(file: SettingsFile): string {
+  return editSettings(undefined, file.path, file);
+}
+
 function editSettings(text: string | undefined, displayPath: string, file: SettingsFile): string {
   return file.format === "json"
     ? editJson(text, displayPath, file.settings)

@@ -99,7 +99,7 @@ export function App() {
       id: "upstreams",
       title: t.openUpstreams,
       group: t.general,
-      keywords: "codex models",
+      keywords: "claude codex models",
       run: () => app.router.navigate({ type: "upstreams" }),
     },
   ]);

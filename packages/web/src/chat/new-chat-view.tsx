@@ -86,7 +86,7 @@ function SuggestionList({ suggestions }: { suggestions: readonly Suggestion[] })
         ))}
         <li>
           <a className="chat-suggestion" href={formatHashRoute({ type: "upstreams" })}>
-            <SuggestionCard icon="plug" title={t.codexTitle} text={t.codexText} />
+            <SuggestionCard icon="plug" title={t.connectTitle} text={t.connectText} />
           </a>
         </li>
       </ul>

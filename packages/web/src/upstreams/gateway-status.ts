@@ -14,8 +14,14 @@ export interface GatewayStatusStore {
   refresh(): Promise<void>;
   /** Deletes the lessons of one upstream, or all if it is undefined. Rejects if the request fails. */
   deleteLessons(upstream?: string): Promise<void>;
-  /** Loads the Codex configuration for this model. Rejects if the request fails. */
-  chooseModel(model: string): Promise<void>;
+  /** Loads the settings for this agent and model. Rejects if the request fails. */
+  chooseConnection(choice: ConnectionChoice): Promise<void>;
+}
+
+/** Which agent is connected with which model. */
+export interface ConnectionChoice {
+  readonly agent: string;
+  readonly model: string;
 }
 
 /** Creates the store of the Upstreams view. Nothing is loaded until `reload` or `refresh` is called. */
@@ -32,24 +38,27 @@ export function createGatewayStatusStore(app: Pick<AppStore, "request">): Gatewa
     return body;
   };
   /** Number of the latest request. Replies to earlier ones, which may be for another model, are ignored. */
-  let latestCodexRequest = 0;
-  const requestCodex = async (model: string | undefined) => {
-    const number = (latestCodexRequest += 1);
-    const query = model === undefined ? "" : `?model=${encodeURIComponent(model)}`;
-    const codex = await request<CodexStatus>(`/deltawire/codex${query}`);
-    return number === latestCodexRequest ? codex : undefined;
+  let latestConnectionRequest = 0;
+  const requestConnection = async (choice: ConnectionChoice | undefined) => {
+    const number = (latestConnectionRequest += 1);
+    const query =
+      choice === undefined
+        ? ""
+        : `?agent=${encodeURIComponent(choice.agent)}&model=${encodeURIComponent(choice.model)}`;
+    const connection = await request<AgentConnection>(`/deltawire/connect${query}`);
+    return number === latestConnectionRequest ? connection : undefined;
   };
 
-  const load = async (skipCodex: boolean) => {
+  const load = async (skipConnection: boolean) => {
     try {
-      const [{ upstreams, mcp = [] }, { lessons }, requestedCodex] = await Promise.all([
+      const [{ upstreams, mcp = [] }, { lessons }, requestedConnection] = await Promise.all([
         request<{ upstreams: UpstreamStatus[]; mcp?: McpServerStatus[] }>("/deltawire/upstreams"),
         request<{ lessons: LessonStatus[] }>("/deltawire/lessons"),
-        skipCodex ? undefined : requestCodex(getStatus()?.codex.model),
+        skipConnection ? undefined : requestConnection(getStatus()?.connection),
       ]);
-      const codex = requestedCodex ?? getStatus()?.codex;
-      if (codex !== undefined)
-        state.set({ status: "ready", report: { upstreams, mcp, lessons, codex } });
+      const connection = requestedConnection ?? getStatus()?.connection;
+      if (connection !== undefined)
+        state.set({ status: "ready", report: { upstreams, mcp, lessons, connection } });
     } catch (error) {
       // Keeps the previous status; the header shows that the connection is lost.
       if (state.get().status !== "ready")
@@ -69,11 +78,11 @@ export function createGatewayStatusStore(app: Pick<AppStore, "request">): Gatewa
       await request(`/deltawire/lessons${query}`, "DELETE");
       await refresh();
     },
-    async chooseModel(model) {
-      const codex = await requestCodex(model);
+    async chooseConnection(choice) {
+      const connection = await requestConnection(choice);
       const status = getStatus();
-      if (status !== undefined && codex !== undefined)
-        state.set({ status: "ready", report: { ...status, codex } });
+      if (status !== undefined && connection !== undefined)
+        state.set({ status: "ready", report: { ...status, connection } });
     },
   };
 }
@@ -130,15 +139,36 @@ export interface LessonStatus {
   readonly provider_message: string;
 }
 
-export interface CodexStatus {
-  readonly url: string;
-  readonly model: string;
+/** The reply of `GET /deltawire/connect`. */
+export interface AgentConnection extends ConnectionChoice {
+  /** All agents that can be chosen. */
+  readonly agents: readonly { readonly id: string; readonly name: string }[];
   readonly token_required: boolean;
-  readonly block: string;
-  /** Shell command that runs Codex on this gateway without changing a file. */
+  /** Shell command that runs the agent on this gateway without changing a file. */
   readonly command: string;
-  readonly migration: CodexMigration;
+  /** The settings to add, by file. */
+  readonly files: readonly { readonly file: string; readonly text: string }[];
+  /** Shell command that adds the settings. */
+  readonly connect_command: string;
+  readonly settings: SettingsPreview;
+  /** Only of Codex. */
+  readonly migration?: CodexMigration;
 }
+
+export interface FileDiff {
+  readonly file: string;
+  readonly diff: string;
+}
+
+/** What `connect` would change on the machine of the gateway. */
+export type SettingsPreview =
+  | { readonly status: "unknown" | "not_needed" }
+  | { readonly status: "impossible"; readonly reason: string }
+  | {
+      readonly status: "possible";
+      readonly changes: readonly FileDiff[];
+      readonly notes: readonly string[];
+    };
 
 export type CodexMigration =
   | { readonly status: "unknown" }
@@ -147,7 +177,7 @@ export type CodexMigration =
   | {
       readonly status: "possible";
       readonly file: string;
-      readonly changes: readonly { readonly file: string; readonly diff: string }[];
+      readonly changes: readonly FileDiff[];
       readonly notes: readonly string[];
       readonly unset: readonly string[];
     };
@@ -156,7 +186,7 @@ interface GatewayStatus {
   readonly upstreams: readonly UpstreamStatus[];
   readonly mcp: readonly McpServerStatus[];
   readonly lessons: readonly LessonStatus[];
-  readonly codex: CodexStatus;
+  readonly connection: AgentConnection;
 }
 
 export type UpstreamHealthStatus =

@@ -5,7 +5,7 @@ import { Button } from "../ui/button.tsx";
 import { EmptyState, Spinner, StatusBadge } from "../ui/indicators.tsx";
 import { useMessages } from "../messages/use-messages.ts";
 import { gatewayErrorMessages } from "../text/gateway-error-translations.ts";
-import { ConnectCodex } from "./connect-codex.tsx";
+import { ConnectAgent } from "./connect-agent.tsx";
 import {
   createGatewayStatusStore,
   type LessonStatus,
@@ -18,7 +18,7 @@ import "./upstreams.css";
 
 const pollIntervalMs = 10_000;
 
-/** Shows the status of upstreams and MCP servers, what was learned from rejected requests, and how to connect Codex. */
+/** Shows the status of upstreams and MCP servers, what was learned from rejected requests, and how to connect coding agents. */
 export function UpstreamsView() {
   const app = useAppStore();
   const t = useMessages(upstreamMessages);
@@ -41,7 +41,7 @@ export function UpstreamsView() {
         </EmptyState>
       </div>
     );
-  const { upstreams, mcp, lessons, codex } = state.report;
+  const { upstreams, mcp, lessons, connection } = state.report;
   return (
     <div className="upstreams">
       <header className="upstreams-header">
@@ -58,9 +58,9 @@ export function UpstreamsView() {
         <UpstreamCard key={upstream.name} upstream={upstream} models={choices?.models ?? []} />
       ))}
       <McpServers servers={mcp} />
-      <ConnectCodex
-        codex={codex}
-        onModelChange={(model) => void app.attempt(() => statusStore.chooseModel(model))}
+      <ConnectAgent
+        connection={connection}
+        onChoose={(choice) => void app.attempt(() => statusStore.chooseConnection(choice))}
       />
       <LessonList
         lessons={lessons}

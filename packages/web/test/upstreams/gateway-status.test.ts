@@ -12,14 +12,15 @@ function createTestStatusStore() {
       if (path === "/deltawire/upstreams") return Response.json({ upstreams: [] });
       if (path.startsWith("/deltawire/lessons")) return Response.json({ lessons: [] });
       await new Promise<void>((resolve) => waiting.set(path, resolve));
-      const model = new URL(path, "http://gateway").searchParams.get("model") ?? "first";
-      return Response.json({ model });
+      const { searchParams } = new URL(path, "http://gateway");
+      const model = searchParams.get("model") ?? "first";
+      return Response.json({ agent: searchParams.get("agent") ?? "codex", model });
     },
   });
   const release = (path: string) => waiting.get(path)?.();
   const model = () => {
     const state = store.state.get();
-    return state.status === "ready" ? state.report.codex.model : undefined;
+    return state.status === "ready" ? state.report.connection.model : undefined;
   };
   return { store, requestedPaths, release, model };
 }
@@ -27,31 +28,34 @@ function createTestStatusStore() {
 async function openReadyStore() {
   const opened = createTestStatusStore();
   const done = opened.store.reload();
-  opened.release("/deltawire/codex");
+  opened.release("/deltawire/connect");
   await done;
   opened.requestedPaths.length = 0;
   return opened;
 }
 
-test("the Codex configuration is loaded once, and again only for another model or on request", async () => {
+test("the settings of an agent are loaded once, and again only for another choice or on request", async () => {
   const { store, requestedPaths, release, model } = await openReadyStore();
   expect(model()).toBe("first");
   await store.refresh();
   await store.deleteLessons("lab");
-  expect(requestedPaths.filter((path) => path.startsWith("/deltawire/codex"))).toEqual([]);
-  const chosen = store.chooseModel("lab/a b");
-  release("/deltawire/codex?model=lab%2Fa%20b");
+  expect(requestedPaths.filter((path) => path.startsWith("/deltawire/connect"))).toEqual([]);
+  const chosen = store.chooseConnection({ agent: "claude", model: "lab/a b" });
+  release("/deltawire/connect?agent=claude&model=lab%2Fa%20b");
   await chosen;
   expect(model()).toBe("lab/a b");
   void store.reload();
-  expect(requestedPaths.at(-1)).toBe("/deltawire/codex?model=lab%2Fa%20b");
+  expect(requestedPaths.at(-1)).toBe("/deltawire/connect?agent=claude&model=lab%2Fa%20b");
 });
 
 test("the last chosen model wins, in whatever order the replies arrive", async () => {
   const { store, release, model } = await openReadyStore();
-  const both = [store.chooseModel("one"), store.chooseModel("two")];
-  release("/deltawire/codex?model=two");
-  release("/deltawire/codex?model=one");
+  const both = [
+    store.chooseConnection({ agent: "codex", model: "one" }),
+    store.chooseConnection({ agent: "codex", model: "two" }),
+  ];
+  release("/deltawire/connect?agent=codex&model=two");
+  release("/deltawire/connect?agent=codex&model=one");
   await Promise.all(both);
   expect(model()).toBe("two");
 });
@@ -59,8 +63,8 @@ test("the last chosen model wins, in whatever order the replies arrive", async (
 test("a running refresh does not revert the chosen model", async () => {
   const { store, release, model } = await openReadyStore();
   const refreshing = store.refresh();
-  const chosen = store.chooseModel("two");
-  release("/deltawire/codex?model=two");
+  const chosen = store.chooseConnection({ agent: "codex", model: "two" });
+  release("/deltawire/connect?agent=codex&model=two");
   await Promise.all([refreshing, chosen]);
   expect(model()).toBe("two");
 });
