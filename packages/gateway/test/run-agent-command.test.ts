@@ -153,6 +153,14 @@ describe("deltawire claude", () => {
     ]);
   });
 
+  test("warns if the context window of the model is too small for Claude Code", async () => {
+    const run = await runOnGateway(["claude", "-m", "demo/small-context"], {}, "");
+    expect([run.code, run.stderr]).toEqual([
+      3,
+      'warning: "demo/small-context" has a context window of 8000 tokens, and Claude Code needs at least 48000; if the model has a larger one, set context_window in [models]\n',
+    ]);
+  });
+
   test("starts a gateway if none is running, and stops it afterwards", async () => {
     const programs = fakePrograms(["claude"]);
     const { code } = await runCommand(["--port", "0", "claude"], {

@@ -11,6 +11,8 @@ export const claudeCode: CodingAgent = {
   programs: ["claude"],
   installCommand: "npm install -g @anthropic-ai/claude-code",
   packageFile: "@anthropic-ai/claude-code/bin/claude.exe",
+  // Its prompt and tools take 46 to 85 KB, and it compacts 25,000 tokens before the window is full (2.1.325).
+  minContextWindow: 48_000,
   subcommands: [],
   buildLaunch: (connection, folder) => ({
     variables: { ...buildVariables(connection), ...removedVariables(undefined) },

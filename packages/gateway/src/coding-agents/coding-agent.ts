@@ -21,6 +21,8 @@ export interface CodingAgent extends ConnectableAgent {
   readonly installCommand: string;
   /** What npm's `.cmd` file starts on Windows, relative to `node_modules`. */
   readonly packageFile: string;
+  /** In tokens. A warning is shown for a model with less. */
+  readonly minContextWindow: number;
   /** First arguments that are commands of the program and need no model. They are passed on without further flags. */
   readonly subcommands: readonly string[];
   /** `folder` is a temporary folder for `files`, which is deleted when the program ends. */

@@ -6,7 +6,7 @@ import { findProgram } from "../find-program.ts";
 import { exitCodeNotFound, runProgram, toLaunchCommand } from "../launch-program.ts";
 import type { Terminal } from "../terminal.ts";
 import { findCodingAgent } from "./agents.ts";
-import type { AgentLaunch, LaunchFlag } from "./coding-agent.ts";
+import type { AgentLaunch, CodingAgent, LaunchFlag } from "./coding-agent.ts";
 import type { GatewayConnection } from "./connection.ts";
 import { buildGenericLaunch } from "./generic-program.ts";
 
@@ -29,6 +29,7 @@ export async function launchAgent(options: LaunchOptions): Promise<number> {
     terminal.stderr.write(`${describeMissingProgram(program)}\n`);
     return exitCodeNotFound;
   }
+  if (agent !== undefined) warnAboutSmallWindow(agent, connection, terminal);
   const folder = await mkdtemp(join(tmpdir(), "deltawire-"));
   try {
     const launch = agent?.buildLaunch(connection, folder) ?? buildGenericLaunch(connection);
@@ -59,6 +60,17 @@ export function describeMissingProgram(program: string): string {
   return agent === undefined
     ? `program not found: ${program}`
     : `${agent.name} is not installed, or not on the PATH. Install it with: ${agent.installCommand}`;
+}
+
+function warnAboutSmallWindow(
+  { name, minContextWindow }: CodingAgent,
+  { model: { id, contextWindow = Infinity } }: GatewayConnection,
+  { stderr }: Pick<Terminal, "stderr">,
+): void {
+  if (contextWindow < minContextWindow)
+    stderr.write(
+      `warning: "${id}" has a context window of ${contextWindow} tokens, and ${name} needs at least ${minContextWindow}; if the model has a larger one, set context_window in [models]\n`,
+    );
 }
 
 /** Returns the flags that the user has not set. */

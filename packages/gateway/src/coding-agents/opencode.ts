@@ -17,6 +17,7 @@ export const opencode: CodingAgent = {
   programs: ["opencode"],
   installCommand: "npm install -g opencode-ai",
   packageFile: "opencode-ai/bin/opencode.exe",
+  minContextWindow: 32_000,
   subcommands: [],
   // Merged with the user's configuration, and takes precedence over it (1.18.33).
   buildLaunch: (connection) => ({

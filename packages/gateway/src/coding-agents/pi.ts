@@ -15,6 +15,7 @@ export const pi: CodingAgent = {
   programs: ["pi"],
   installCommand: "npm install -g @earendil-works/pi-coding-agent",
   packageFile: "@earendil-works/pi-coding-agent/dist/bundle/cli.js",
+  minContextWindow: 16_000,
   subcommands: ["install", "remove", "uninstall", "update", "list", "config", "auth"],
   // An extension adds the provider. Another PI_CODING_AGENT_DIR would hide the user's sessions, settings and logins (0.87.1).
   buildLaunch: (connection, folder) => ({

@@ -10,6 +10,7 @@ export const qwenCode: CodingAgent = {
   programs: ["qwen"],
   installCommand: "npm install -g @qwen-code/qwen-code",
   packageFile: "@qwen-code/qwen-code/cli-entry.js",
+  minContextWindow: 32_000,
   subcommands: [
     "auth",
     "board",
