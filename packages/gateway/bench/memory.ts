@@ -7,6 +7,10 @@ import { startTarget, type Target } from "./targets.ts";
 
 export interface MemoryRow {
   target: Target;
+  /** Memory two seconds after the start, without any request. */
+  idle: number;
+  /** Memory two seconds after the last stream has ended. */
+  after: number;
   /** Memory by number of open streams; the first is 0, after a warm-up. */
   held: { streams: number; bytes: number }[];
   /** Bytes per stream at the largest number, also as a multiple of the byte pipe. */
@@ -32,10 +36,13 @@ export async function measureMemory(
   const rows: MemoryRow[] = [];
   for (const target of targets) {
     try {
-      const held = await measureHeldMemory(environment, processes, target, { stops, settling });
+      const { idle, held, after } = await measureHeldMemory(environment, processes, target, {
+        stops,
+        settling,
+      });
       const [none, most] = [held[0], held.at(-1)];
       const perStream = ((most?.bytes ?? NaN) - (none?.bytes ?? NaN)) / (most?.streams ?? NaN);
-      rows.push({ target, held, perStream, timesPipe: NaN });
+      rows.push({ target, idle, held, after, perStream, timesPipe: NaN });
     } catch (error) {
       failed(target, error);
     }
@@ -48,24 +55,37 @@ export async function measureMemory(
 export function printMemory(rows: readonly MemoryRow[], stops: readonly number[]): void {
   printTable(
     "Memory (resident, MiB) with slow streams open, one chunk in five seconds each",
-    ["", ...[0, ...stops].map((count) => `${count} streams`), "KiB a stream", "x pipe"],
-    rows.map(({ target, held, perStream, timesPipe }) => [
+    [
+      "",
+      "idle",
+      ...[0, ...stops].map((count) => `${count} streams`),
+      "after",
+      "KiB a stream",
+      "x pipe",
+    ],
+    rows.map(({ target, idle, held, after, perStream, timesPipe }) => [
       target.title,
+      formatMiB(idle),
       ...held.map(({ bytes }) => formatMiB(bytes)),
+      formatMiB(after),
       (perStream / 1024).toFixed(1),
       formatRatio(timesPipe),
     ]),
   );
 }
 
+const idleMs = 2000;
+
 async function measureHeldMemory(
   environment: BenchEnvironment,
   processes: BenchProcesses,
   target: Target,
   { stops, settling }: MemoryEffort,
-): Promise<MemoryRow["held"]> {
+): Promise<Pick<MemoryRow, "idle" | "held" | "after">> {
   const running = await startTarget(environment, target, processes.upstreamPort);
   try {
+    await sleep(idleMs);
+    const idle = readResidentBytes(running.pids);
     await processes.runLoad(running, {
       shape: { kind: "text", chunks: 100, pace: 0 },
       streams: 20,
@@ -86,7 +106,8 @@ async function measureHeldMemory(
         if (streams === stops.at(-1)) processes.finishStreams();
       },
     );
-    return held;
+    await sleep(idleMs);
+    return { idle, held, after: readResidentBytes(running.pids) };
   } finally {
     await environment.stop(running.started);
   }

@@ -3,9 +3,10 @@ import { getHeapSpaceStatistics, setFlagsFromString } from "node:v8";
 
 /**
  * Limits V8's young generation, which by default grows to 32 MiB while the program starts, because everything that is loaded
- * survives, and to 128 MiB under load, and stays that large. It stays at 2 MiB for `startMs`, then may grow to `maxBytes`: 16 MiB
- * are not slower (docs/performance.md). That is the effect of `--max-semi-space-size=8`, but for a running process: V8 reads the
- * growth factor at each growth, so it is changed after collections.
+ * survives, and to 128 MiB under load, and stays that large. It stays at 2 MiB for `startMs`, then may grow to `maxBytes`. With
+ * 16 MiB the processor time was that of 128, within the noise of a busy machine. That is the effect of
+ * `--max-semi-space-size=8`, but for a running process: V8 reads the growth factor at each growth, so it is changed after
+ * collections.
  */
 export function limitYoungGeneration({ startMs = 3000, maxBytes = 16 * 1024 * 1024 } = {}): void {
   let factor = 1;
