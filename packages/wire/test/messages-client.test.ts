@@ -205,6 +205,18 @@ describe("tool calls", () => {
     expect(blocks).toEqual([{ type: "tool_use", id: "call_aaa", name: "health", input: {} }]);
   });
 
+  test("without a name are dropped, and fail a reply that has nothing else", () => {
+    const nameless = call({ index: 0, id: "call_aaa", args: "{}" });
+    const alone = translate([chunk(nameless), chunk({}, "tool_calls")]);
+    expect(alone.events.at(-1)).toMatchObject({
+      type: "error",
+      error: { message: expect.stringContaining("without a name") as string },
+    });
+    const withText = translate([chunk({ content: "Hm." }), chunk(nameless), chunk({}, "stop")]);
+    expect(withText.events.at(-2)).toMatchObject({ delta: { stop_reason: "end_turn" } });
+    expect(withText.events.filter(({ type }) => type === "content_block_start")).toHaveLength(1);
+  });
+
   test("have ids that clients accept, each once", () => {
     const { blocks } = translate([
       chunk(call({ index: 0, id: "functions.health:0", name: "health", args: "{}" })),

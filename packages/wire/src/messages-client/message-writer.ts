@@ -176,6 +176,16 @@ export class MessageWriter implements ReplyWriter<MessageEvent> {
     }
   }
 
+  /** A reply with nothing but a call that has no name fails: clients would ask again without end. */
+  resolveFinish(finish: Finish): Finish {
+    const isEmpty = this.#index === 0 && this.#active === undefined && this.#waiting.length === 0;
+    const isNameless = (this.#repairs.counts.get("call_without_name") ?? 0) > 0;
+    const isComplete = finish.kind === "stop" || finish.kind === "tool_calls";
+    if (!isEmpty || !isNameless || !isComplete) return finish;
+    const message = "the upstream's reply has only a tool call without a name";
+    return { kind: "failed", code: "upstream_error", message };
+  }
+
   finish(finish: Finish, usage: JsonObject | undefined, out: MessageEvent[]): void {
     if (finish.kind === "failed") {
       // Open blocks stay open: clients must not use them.
