@@ -42,10 +42,10 @@ export function median(values: readonly number[]): number {
 
 export function quantile(values: readonly number[], fraction: number): number {
   const sorted = Float64Array.from(values).toSorted();
-  const index = (sorted.length - 1) * fraction;
-  const below = sorted[Math.floor(index)] ?? NaN;
-  const above = sorted[Math.ceil(index)] ?? NaN;
-  return below + (above - below) * (index - Math.floor(index));
+  const position = (sorted.length - 1) * fraction;
+  const below = sorted[Math.floor(position)] ?? NaN;
+  const above = sorted[Math.ceil(position)] ?? NaN;
+  return below + (above - below) * (position - Math.floor(position));
 }
 
 /** Returns the interquartile range as a fraction of the median. */

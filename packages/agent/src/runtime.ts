@@ -87,13 +87,13 @@ export interface RuntimeOptions {
 }
 
 /** A root task with its request, without the input. */
-export interface RunningTask {
+export interface RunningRootTask {
   readonly rootTaskId: string;
   readonly request: AgentRequest;
 }
 
 /** A root task that an earlier process, or another process that has exited, did not finish. */
-export type ResumedTask = RunningTask;
+export type ResumedTask = RunningRootTask;
 
 /** A task that this process may run, with the epoch of its claim if other processes can claim it too. */
 interface ResumableTask {
@@ -284,7 +284,7 @@ export class Runtime {
   }
 
   /** Returns the unfinished root tasks that this process runs. */
-  listRunning(): RunningTask[] {
+  listRunning(): RunningRootTask[] {
     return [...this.#trees.keys()].flatMap((rootTaskId) => {
       const tree = this.#findCurrentTree(rootTaskId);
       if (tree === undefined || hasEnded(tree.storedState.tasks[rootTaskId]?.status)) return [];

@@ -1,6 +1,6 @@
 import type { ChatRequest } from "@deltawire/wire";
 import { generateAnswer } from "./answer.ts";
-import { buildChunks, buildCompletion, type ReplyEnvelope } from "./chunks.ts";
+import { buildChunks, buildCompletion, type ChunkEnvelope } from "./chunks.ts";
 import { omitUsage } from "./distortions.ts";
 import type { DemoModel } from "./quirks.ts";
 import { buildCleanBody, buildPlainJsonBody, type WireStep } from "./wire-steps.ts";
@@ -15,7 +15,7 @@ export interface DemoReply {
 export function buildDemoReply(
   request: ChatRequest,
   demoModel: DemoModel,
-  envelope: ReplyEnvelope,
+  envelope: ChunkEnvelope,
 ): DemoReply {
   const demoAnswer = generateAnswer(request);
   if (request.stream !== true || demoModel.neverStreams) {

@@ -2,7 +2,7 @@ import type { ChatChunk, ChatCompletion, ChatDelta, ChatReplyToolCall } from "@d
 import type { DemoAnswer, AnswerPart } from "./answer.ts";
 
 /** Fields that all chunks of a reply share. */
-export interface ReplyEnvelope {
+export interface ChunkEnvelope {
   id: string;
   /** Seconds since 1970. */
   created: number;
@@ -18,7 +18,7 @@ const argumentsDeltaLength = 8;
 /** Builds the stream of a standard server, including usage. */
 export function buildChunks(
   { parts: answerParts, finishReason, usage, choiceCount }: DemoAnswer,
-  envelope: ReplyEnvelope,
+  envelope: ChunkEnvelope,
 ): ChatChunk[] {
   const { id, created, model } = envelope;
   const chunkFields = { id, object: "chat.completion.chunk", created, model };
@@ -39,7 +39,7 @@ export function buildChunks(
 /** Builds the reply that is not streamed. */
 export function buildCompletion(
   { parts: answerParts, finishReason, usage, choiceCount }: DemoAnswer,
-  { id, created, model, newId }: ReplyEnvelope,
+  { id, created, model, newId }: ChunkEnvelope,
 ): ChatCompletion {
   const text = answerParts
     .flatMap((answerPart) => (answerPart.type === "text" ? [answerPart.text] : []))
@@ -71,7 +71,7 @@ export function buildCompletion(
   };
 }
 
-function buildDeltas(answerParts: readonly AnswerPart[], { newId }: ReplyEnvelope): ChatDelta[] {
+function buildDeltas(answerParts: readonly AnswerPart[], { newId }: ChunkEnvelope): ChatDelta[] {
   let callCount = 0;
   return answerParts.flatMap((answerPart): ChatDelta[] => {
     switch (answerPart.type) {
@@ -112,7 +112,7 @@ function buildCallDeltas(
 
 function buildToolCall(
   answerPart: AnswerPart & { type: "call" },
-  newId: ReplyEnvelope["newId"],
+  newId: ChunkEnvelope["newId"],
 ): ChatReplyToolCall {
   const { kind, name, input } = answerPart;
   return kind === "custom"

@@ -37,9 +37,9 @@ export async function startBenchProcesses(environment: BenchEnvironment): Promis
   const { port } = (await waitForMessage(upstream)) as { port: number };
   return {
     upstreamPort: port,
-    async runLoad({ target, place, pids, started }, load, whenOpen) {
+    async runLoad({ target, address, pids, started }, load, whenOpen) {
       const order: LoadOrder = {
-        port: place.port,
+        port: address.port,
         wire: target.wire,
         headers: target.headers(port),
         modelPrefix: target.modelPrefix,

@@ -55,8 +55,8 @@ try {
     environment,
     {
       ...target,
-      command(place) {
-        const [node = "", ...rest] = target.command(place);
+      command(address) {
+        const [node = "", ...rest] = target.command(address);
         return [node, "--cpu-prof", "--cpu-prof-interval=200", `--cpu-prof-dir=${folder}`, ...rest];
       },
     },

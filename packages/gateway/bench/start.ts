@@ -61,16 +61,20 @@ export function printStart(rows: readonly StartRow[]): void {
 }
 
 async function startOnce(environment: BenchEnvironment, target: Target, upstreamPort: number) {
-  const place = { folder: join(environment.folder, "start"), port: await freePort(), upstreamPort };
-  mkdirSync(place.folder, { recursive: true });
-  const command = target.command(place);
+  const address = {
+    folder: join(environment.folder, "start"),
+    port: await freePort(),
+    upstreamPort,
+  };
+  mkdirSync(address.folder, { recursive: true });
+  const command = target.command(address);
   const startedAt = performance.now();
   const started = environment.start("start", command);
   try {
-    await waitUntilReady(started, place.port, target.health);
+    await waitUntilReady(started, address.port, target.health);
     const healthy = performance.now() - startedAt;
     if (target.ready === undefined) return { healthy, ready: undefined };
-    await waitUntilReady(started, place.port, target.ready);
+    await waitUntilReady(started, address.port, target.ready);
     return { healthy, ready: performance.now() - startedAt };
   } finally {
     await environment.stop(started);

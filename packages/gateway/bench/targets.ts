@@ -28,7 +28,7 @@ export interface Target {
   /** If it cannot be started, it is skipped with a note. */
   optional?: boolean;
   /** Returns the command. Throws if it is not available on this machine. */
-  command(place: TargetAddress): string[];
+  command(address: TargetAddress): string[];
 }
 
 /** The folder and the port of a target, and the port of its upstream. */
@@ -41,7 +41,7 @@ interface TargetAddress {
 export interface RunningTarget {
   target: Target;
   started: StartedProcess;
-  place: TargetAddress;
+  address: TargetAddress;
   pids: number[];
 }
 
@@ -127,15 +127,15 @@ export async function startTarget(
   target: Target,
   upstreamPort: number,
 ): Promise<RunningTarget> {
-  const place = {
+  const address = {
     folder: join(environment.folder, target.name),
     port: await freePort(),
     upstreamPort,
   };
-  mkdirSync(place.folder, { recursive: true });
-  const started = environment.start(target.name, target.command(place));
-  await waitUntilReady(started, place.port, target.health);
-  return { target, started, place, pids: listProcessTree(started.pid) };
+  mkdirSync(address.folder, { recursive: true });
+  const started = environment.start(target.name, target.command(address));
+  await waitUntilReady(started, address.port, target.health);
+  return { target, started, address, pids: listProcessTree(started.pid) };
 }
 
 function createBytePipeCommand(client: "node:http" | "undici"): Target["command"] {

@@ -13,7 +13,7 @@ export interface StoredConversation {
   readonly metadata: string;
 }
 
-export interface ItemPage {
+export interface ListItemsOptions {
   /** Only items after this one in the order of the list. */
   readonly after?: string | undefined;
   readonly limit: number;
@@ -41,7 +41,7 @@ export interface ConversationStore {
   listConversationItems(
     owner: string,
     conversationId: string,
-    page: ItemPage,
+    page: ListItemsOptions,
   ): Promise<ConversationItem[] | undefined>;
   /**
    * Returns all items in their order, and the position of the next one. `before`: only items before this position. Undefined if there

@@ -29,6 +29,6 @@ export interface FileStore {
   listFiles(owner: string, filter: FileFilter): Promise<StoredFile[] | undefined>;
   /** Returns false if there is no such file. */
   deleteFile(owner: string, fileId: string): Promise<boolean>;
-  /** Deletes the files that expired before a time. Returns how many. */
+  /** Deletes the files that expired before a time. Returns their number. */
   deleteExpiredFiles(now: number): Promise<number>;
 }

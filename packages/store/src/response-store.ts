@@ -101,7 +101,7 @@ export interface ResponseStore {
   deleteResponse(owner: string, responseId: string): Promise<boolean>;
   /**
    * Deletes ended responses, oldest first, that were created before a time or until the others have at most `maxBytes`. A
-   * response that another one continues is deleted after that one. Returns how many were deleted.
+   * response that another one continues is deleted after that one. Returns the number of deleted ones.
    */
   pruneResponses(limits: { createdBefore: number; maxBytes: number }): Promise<number>;
   /** Returns the number of bytes that responses use, with their events, without indexes. */

@@ -16,11 +16,11 @@ import {
   warningEntry,
 } from "../contract/scenario.ts";
 import { migrate } from "../src/postgres/migrate.ts";
-import { migrations, type Migration } from "../src/postgres/migrations.ts";
+import { migrations, type SchemaMigration } from "../src/postgres/migrations.ts";
 import { SharedLock } from "../src/postgres/shared-lock.ts";
 
 /** What a migration of a later release may do beside this one. */
-const additiveMigration: Migration = {
+const additiveMigration: SchemaMigration = {
   sql: `
     DO $$ DECLARE name TEXT; BEGIN
       FOR name IN SELECT tablename FROM pg_tables WHERE schemaname = current_schema() ORDER BY tablename LOOP
@@ -31,7 +31,7 @@ const additiveMigration: Migration = {
     CREATE TABLE later_table (number BIGINT PRIMARY KEY);
   `,
 };
-const smallMigration: Migration = {
+const smallMigration: SchemaMigration = {
   sql: `
     ALTER TABLE chats ADD COLUMN later_column TEXT NOT NULL DEFAULT '';
     ALTER TABLE tasks ADD COLUMN later_column TEXT NOT NULL DEFAULT '';
@@ -39,7 +39,7 @@ const smallMigration: Migration = {
     CREATE TABLE later_table (number BIGINT PRIMARY KEY);
   `,
 };
-const breakingMigration: Migration = {
+const breakingMigration: SchemaMigration = {
   breaksEarlierReleases: true,
   sql: "ALTER TABLE lessons RENAME COLUMN json TO content;",
 };
@@ -122,7 +122,7 @@ describe.skipIf(!canRunPostgres)("while gateways are updated one after the other
   /** Migrates as another release would. */
   const migrateTo = async (
     schema: string,
-    steps: readonly Migration[],
+    steps: readonly SchemaMigration[],
     timeoutMs = 300,
   ): Promise<void> => {
     const client = await connectToPostgres(server.url);

@@ -2,7 +2,7 @@ import { TaskError } from "./error.ts";
 import { isTaskEvent, protocolVersion, type StreamEvent, type TaskEvent } from "./events.ts";
 import { EventClient, type TaskCursor, type EventSubscription } from "./connection/event-client.ts";
 import {
-  getErrorMessage,
+  formatUnknownError,
   type ConnectionInfo,
   type Schedule,
   type TransportHandlers,
@@ -93,7 +93,7 @@ export class TaskFollower {
     try {
       this.#apply(event);
     } catch (error) {
-      this.#resync(getErrorMessage(error));
+      this.#resync(formatUnknownError(error));
     }
   }
 

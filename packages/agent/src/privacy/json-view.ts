@@ -33,7 +33,7 @@ export function* createJsonView(text: string): Generator<void, JsonView | undefi
   yield;
   const view = new TextView(text);
   const tokens: JsonToken[] = [];
-  /** How many characters shorter the view is than the text so far. */
+  /** The number of characters by which the view is shorter than the text so far. */
   let shrinkage = 0;
   let escape = findNextEscape(text, 0);
   const pattern = /["\-\d]/g;

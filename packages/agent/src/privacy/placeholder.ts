@@ -68,7 +68,7 @@ export function replacePlaceholders(
 ): { text: string; replaced: PlaceholderReplacement[] } {
   const replaced: PlaceholderReplacement[] = [];
   if (!text.includes("{{") && !/%7B%7B/i.test(text)) return { text, replaced };
-  /** How many characters longer the result is so far. */
+  /** The number of characters by which the result is longer so far. */
   let lengthDifference = 0;
   const replacedText = text.replace(
     writtenPlaceholder,

@@ -7,7 +7,7 @@ export type DetectableKind = "email" | "phone" | "card" | "key" | "password" | "
 export interface ValuePattern {
   /** An optional group `before` matches context before the value, which is not masked. */
   readonly expression: RegExp;
-  /** Returns how many characters of a match belong to the value; 0 if it is not a value. */
+  /** Returns the number of characters of a match that belong to the value; 0 if it is not a value. */
   readonly measure?: (value: string) => number;
   /** True if a value may start within another match, as in a sequence of numbers. */
   readonly overlaps?: true;

@@ -9,7 +9,7 @@ const textMediaTypes =
 /**
  * Replaces the ids of files in messages and tool results with their content: images as images, text as text, others as files. Returns
  * the same array if there are none. Ids that are not stored here are unchanged, because an upstream may know them.
- * `ownCount`: the number of items at the end that the client sent now. Throws a GatewayError if one of their files was not found
+ * `ownCount`: the number of items at the end that are new in this request. Throws a GatewayError if one of their files was not found
  * and its id is one of this gateway.
  */
 export async function inlineFiles(

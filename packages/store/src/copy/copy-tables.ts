@@ -75,7 +75,7 @@ export async function copyTables(
       `the copy differs from ${from.location} in ${differences.join(", ")}: the source has changed since the copy began; ` +
         "stop the gateway that uses it, and copy again to another, empty store",
     );
-  // Not a table of the copy: a gateway may have created secrets in the target, which are replaced.
+  // Secrets are in no table of the copy: a gateway may have created some in the target, which are replaced.
   const secrets = await from.readSecrets();
   await to.writeSecrets(secrets);
   onProgress({ step: "index", table: "search", bytes: totalBytes, totalBytes });
@@ -89,7 +89,7 @@ interface CompareOptions {
   onProgress: (progress: CopyProgress) => void;
 }
 
-/** Throws if the stores differ, so that the data of the target is not of a finished copy. */
+/** Throws if the stores differ: then the data of the target is not a finished copy. */
 async function verifyFinishedCopy(
   from: StoreTables,
   to: StoreTables,

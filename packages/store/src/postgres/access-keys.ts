@@ -109,7 +109,7 @@ export async function touchAccessKeys(
 }
 
 /** Adds the amounts to those of the current periods, and returns the sums and the time of the database. */
-export async function addUsage(
+export async function addKeyUsage(
   db: PostgresConnection,
   amounts: readonly UsageAmount[],
 ): Promise<{ totals: UsageTotal[]; now: number }> {

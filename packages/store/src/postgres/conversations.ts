@@ -1,4 +1,8 @@
-import type { ConversationItem, ItemPage, StoredConversation } from "../conversation-store.ts";
+import type {
+  ConversationItem,
+  ListItemsOptions,
+  StoredConversation,
+} from "../conversation-store.ts";
 import { decodeText, type PostgresConnection } from "./connection.ts";
 
 interface ItemRow {
@@ -101,7 +105,7 @@ export async function listConversationItems(
   db: PostgresConnection,
   owner: string,
   conversationId: string,
-  { after, limit, order }: ItemPage,
+  { after, limit, order }: ListItemsOptions,
 ): Promise<ConversationItem[] | undefined> {
   const start =
     after === undefined

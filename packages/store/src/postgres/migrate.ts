@@ -6,7 +6,7 @@ import { isDeadlock } from "./postgres-pool.ts";
 import {
   getOldestCompatibleVersion,
   migrations as allMigrations,
-  type Migration,
+  type SchemaMigration,
 } from "./migrations.ts";
 
 export interface MigrateOptions {
@@ -14,7 +14,7 @@ export interface MigrateOptions {
   /** How long to wait for other processes, if a migration needs exclusive access to the database, in milliseconds. */
   timeoutMs: number;
   /** Default: all. */
-  migrations?: readonly Migration[];
+  migrations?: readonly SchemaMigration[];
 }
 
 const retryMs = 100;
@@ -94,7 +94,7 @@ interface SchemaVersion {
 
 function assertCompatible(
   current: SchemaVersion | undefined,
-  migrations: readonly Migration[],
+  migrations: readonly SchemaMigration[],
 ): void {
   if (current === undefined || current.version <= migrations.length) return;
   if (current.compatibleFrom <= migrations.length) return;
@@ -147,7 +147,7 @@ async function readVersion(
 
 async function writeVersion(
   db: PostgresConnection,
-  migrations: readonly Migration[],
+  migrations: readonly SchemaMigration[],
 ): Promise<void> {
   const compatibleFrom = getOldestCompatibleVersion(migrations);
   // Only the first version has no column `compatible_from`.

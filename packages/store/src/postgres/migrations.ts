@@ -12,18 +12,18 @@
  * cannot represent U+0000.
  */
 
-export interface Migration {
+export interface SchemaMigration {
   readonly sql: string;
   /** True if processes of the previous release cannot use the database afterwards. */
   readonly breaksEarlierReleases?: true;
 }
 
 /** The version of the first release that can use a database on which these migrations ran. */
-export function getOldestCompatibleVersion(steps: readonly Migration[]): number {
+export function getOldestCompatibleVersion(steps: readonly SchemaMigration[]): number {
   return steps.findLastIndex((step) => step.breaksEarlierReleases === true) + 1;
 }
 
-export const migrations: readonly Migration[] = [
+export const migrations: readonly SchemaMigration[] = [
   {
     sql: `
   CREATE TABLE tasks (

@@ -33,7 +33,7 @@ import type {
 } from "../store.ts";
 import type { AccessKey, AccessKeyStore, NewAccessKey, UsageAmount } from "../access-keys.ts";
 import {
-  addUsage,
+  addKeyUsage,
   deleteAccessKey,
   findAccessKeys,
   hasAccessKeys,
@@ -377,7 +377,7 @@ export class PostgresStore extends PostgresResponseStore implements Store {
   }
 
   async addUsage(amounts: readonly UsageAmount[]): ReturnType<AccessKeyStore["addUsage"]> {
-    return this.write((db) => addUsage(db, amounts), { durable: false });
+    return this.write((db) => addKeyUsage(db, amounts), { durable: false });
   }
 
   async addLessons(lessons: readonly StoredLesson[]): Promise<void> {

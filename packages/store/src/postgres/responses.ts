@@ -132,7 +132,7 @@ export async function deleteResponse(
   return count > 0;
 }
 
-/** Deletes at most `limit` responses, oldest first. Returns how many were deleted. Call it in a transaction. */
+/** Deletes at most `limit` responses, oldest first. Returns the number of deleted ones. Call it in a transaction. */
 export async function deleteOldestResponses(
   db: PostgresConnection,
   limits: { createdBefore: number; maxBytes: number; limit: number },

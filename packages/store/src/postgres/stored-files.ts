@@ -99,7 +99,7 @@ export async function deleteFile(
   return (await db.run("DELETE FROM files WHERE owner = $1 AND file_id = $2", owner, fileId)) > 0;
 }
 
-/** Returns how many files were deleted. */
+/** Returns the number of deleted files. */
 export async function deleteExpiredFiles(db: PostgresConnection, now: number): Promise<number> {
   return db.run("DELETE FROM files WHERE expires_at < $1", now);
 }

@@ -79,7 +79,7 @@ export function touchAccessKeys(
 }
 
 /** Adds the amounts to those of the current periods and returns the sums. Call it in a transaction. */
-export function addUsage(
+export function addKeyUsage(
   db: SqliteConnection,
   amounts: readonly UsageAmount[],
   now: number,

@@ -1,4 +1,8 @@
-import type { ConversationItem, ItemPage, StoredConversation } from "../conversation-store.ts";
+import type {
+  ConversationItem,
+  ListItemsOptions,
+  StoredConversation,
+} from "../conversation-store.ts";
 import type { SqliteConnection } from "./connection.ts";
 
 interface ItemRow {
@@ -102,7 +106,7 @@ export function listConversationItems(
   db: SqliteConnection,
   owner: string,
   conversationId: string,
-  { after, limit, order }: ItemPage,
+  { after, limit, order }: ListItemsOptions,
 ): ConversationItem[] | undefined {
   const start =
     after === undefined

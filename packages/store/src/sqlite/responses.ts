@@ -119,7 +119,7 @@ export function deleteResponse(db: SqliteConnection, owner: string, responseId: 
   return row !== undefined;
 }
 
-/** Deletes at most `limit` responses, oldest first. Returns how many were deleted. Call it in a transaction. */
+/** Deletes at most `limit` responses, oldest first. Returns the number of deleted ones. Call it in a transaction. */
 export function deleteOldestResponses(
   db: SqliteConnection,
   limits: { createdBefore: number; maxBytes: number; limit: number },

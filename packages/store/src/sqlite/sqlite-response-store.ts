@@ -2,7 +2,7 @@ import type { FileFilter, FileStore, StoredFile } from "../file-store.ts";
 import type {
   ConversationItem,
   ConversationStore,
-  ItemPage,
+  ListItemsOptions,
   StoredConversation,
 } from "../conversation-store.ts";
 import type {
@@ -171,7 +171,7 @@ export abstract class SqliteResponseStore
   async listConversationItems(
     owner: string,
     conversationId: string,
-    page: ItemPage,
+    page: ListItemsOptions,
   ): Promise<ConversationItem[] | undefined> {
     return this.query((db) => listConversationItems(db, owner, conversationId, page));
   }

@@ -27,7 +27,7 @@ import {
 } from "../retention-options.ts";
 import type { AccessKey, AccessKeyStore, NewAccessKey, UsageAmount } from "../access-keys.ts";
 import {
-  addUsage,
+  addKeyUsage,
   deleteAccessKey,
   findAccessKey,
   hasAccessKeys,
@@ -402,7 +402,7 @@ export class SqliteStore extends SqliteResponseStore implements Store {
 
   async addUsage(amounts: readonly UsageAmount[]): ReturnType<AccessKeyStore["addUsage"]> {
     const now = this.#options.now();
-    return { totals: await this.write((db) => addUsage(db, amounts, now), false), now };
+    return { totals: await this.write((db) => addKeyUsage(db, amounts, now), false), now };
   }
 
   async addLessons(lessons: readonly StoredLesson[]): Promise<void> {

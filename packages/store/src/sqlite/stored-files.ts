@@ -93,7 +93,7 @@ export function deleteFile(db: SqliteConnection, owner: string, fileId: string):
   return db.run("DELETE FROM files WHERE owner = ? AND file_id = ?", owner, fileId).changes > 0;
 }
 
-/** Returns how many files were deleted. */
+/** Returns the number of deleted files. */
 export function deleteExpiredFiles(db: SqliteConnection, now: number): number {
   return db.run("DELETE FROM files WHERE expires_at < ?", now).changes;
 }

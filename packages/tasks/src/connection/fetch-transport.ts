@@ -5,7 +5,7 @@ import type {
   EventTransport,
   TaskStreamEvent,
 } from "./event-client.ts";
-import { getErrorMessage } from "./reconnecting-stream.ts";
+import { formatUnknownError } from "./reconnecting-stream.ts";
 import { SseReader, type StreamingTextDecoder } from "./sse-reader.ts";
 
 /** The required platform APIs. `globalThis` of browsers, workers and Node is assignable. */
@@ -76,7 +76,7 @@ export function createFetchTransport<Signal>(
         }
       }
     };
-    read().catch((error: unknown) => handlers.onClosed(getErrorMessage(error)));
+    read().catch((error: unknown) => handlers.onClosed(formatUnknownError(error)));
     return { close: () => controller.abort() };
   };
 }

@@ -184,7 +184,7 @@ export class ReconnectingStream<Request, Event extends object> {
       if (this.#stream === stream) stream.close = () => openedStream.close();
       else openedStream.close(); // the stream ended before `connect` returned
     } catch (error) {
-      handlers.onClosed(getErrorMessage(error));
+      handlers.onClosed(formatUnknownError(error));
     }
   }
 
@@ -289,6 +289,6 @@ export function backoffMs(failureCount: number, random: number): number {
   return Math.min(initialBackoffMs * 2 ** failureCount, maxBackoffMs) * (0.5 + random / 2);
 }
 
-export function getErrorMessage(error: unknown): string {
+export function formatUnknownError(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
