@@ -326,8 +326,8 @@ describe("models", () => {
   });
 });
 
-describe("the Codex command that serve prints", () => {
-  test("has the flags for this gateway, even with a configuration file", async () => {
+describe("the commands for Codex and Claude Code that serve prints", () => {
+  test("have the flags for this gateway, even with a configuration file", async () => {
     const toml = `[server]\ndemo = true\n`;
     const running = startDeltawire(
       ["--port", "0", "--host", "127.0.0.1", "--config", "my file.toml"],
@@ -339,6 +339,9 @@ describe("the Codex command that serve prints", () => {
     const port = /listening on http:\/\/127\.0\.0\.1:(\d+)/.exec(running.stdout())?.[1];
     expect(running.stdout()).toContain(
       `--config 'my file.toml' --host 127.0.0.1 --port ${port} codex,`,
+    );
+    expect(running.stdout()).toContain(
+      `Claude     deltawire --config 'my file.toml' --host 127.0.0.1 --port ${port} claude\n`,
     );
     running.child.kill("SIGKILL");
     await running.ended;

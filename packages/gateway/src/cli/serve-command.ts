@@ -139,7 +139,7 @@ function formatBanner(
   const { port: listeningPort } = new URL(url);
   const isPortConfigured =
     cliFlags.port === undefined && (loaded.source.kind === "file" || port === defaultPort);
-  const codexFlags = [
+  const launcherFlags = [
     ...formatFlag("--config", cliFlags.config),
     ...formatFlag("--data", cliFlags.data),
     ...formatFlag("--host", cliFlags.host),
@@ -155,8 +155,9 @@ function formatBanner(
       : [["auth", `${clients.length} client token${clients.length === 1 ? "" : "s"}`]]),
     [
       "Codex",
-      `${formatCommandLine(command, [...codexFlags, "codex"].join(" "))}, or copy the configuration from the page`,
+      `${formatCommandLine(command, [...launcherFlags, "codex"].join(" "))}, or copy the configuration from the page`,
     ],
+    ["Claude", [command, ...launcherFlags, "claude"].join(" ")],
     ["page", `${reachableUrl}/`],
     ["API", `${reachableUrl}/v1`],
     ...(storeProblem === undefined
