@@ -1,5 +1,5 @@
 /*
- * npm run attack [-- --minutes N] [--seed N] [--requests N] [--quick] [--only NAME] [--list]
+ * npm run attack [-- --minutes N] [--seed N] [--requests N] [--quick] [--only NAME] [--route PATH] [--list]
  * Attacks a real gateway in a separate process: upstreams and MCP servers with arbitrary replies, connections with invalid
  * HTTP, requests generated from a seed for every route, and every attack that ever succeeded. Each must end with a reply
  * that a client can read: never a 500, a hang, a crash, or a key in a reply or in the log. The gateway also measures itself:
@@ -10,6 +10,7 @@
  *   --seed N      the same seed generates the same requests (default: random)
  *   --quick       skip slow attacks and most variants of the others, as `npm test` does
  *   --only NAME   run only the part or the attacks whose name contains NAME
+ *   --route PATH  only generated requests, and only for this route, such as /v1/messages
  *   --list        print the names of all attacks
  * Prints each finding with the command that repeats it, and a summary. Exits with 1 if there are findings.
  */
@@ -24,13 +25,14 @@ import { createMcpPart } from "./attack/mcp/part.ts";
 import { createRequestsPart } from "./attack/requests/part.ts";
 import { createUpstreamPart } from "./attack/upstream/part.ts";
 
-const help = `Usage: npm run attack -- [--minutes N] [--requests N] [--seed N] [--quick] [--only NAME] [--list]
+const help = `Usage: npm run attack -- [--minutes N] [--requests N] [--seed N] [--quick] [--only NAME] [--route PATH] [--list]
 
   --minutes N   how long requests are generated, after the listed attacks (default 2)
   --requests N  stop generating after N requests
   --seed N      the same seed generates the same requests and replies
   --quick       skip slow attacks and most variants of the others
   --only NAME   run only the part or the attacks whose name contains NAME
+  --route PATH  only generated requests, and only for this route, such as /v1/messages
   --list        print the names of all attacks`;
 
 const values = readOptions();
@@ -42,7 +44,8 @@ const minutes = parseNumberOption("minutes", values.minutes);
 const seed = parseNumberOption("seed", values.seed);
 const maxRequests =
   values.requests === undefined ? undefined : parseNumberOption("requests", values.requests);
-const { only, quick } = values;
+const { quick, route } = values;
+const only = values.only ?? (route === undefined ? undefined : "generated requests");
 /** A longer run counts as hung. */
 const maxMinutes = minutes + 15;
 
@@ -64,6 +67,7 @@ const parts: Record<string, () => Promise<AttackPart>> = {
       minutes,
       requests: maxRequests,
       number: parseGeneratedNumber(),
+      route,
     }),
 };
 
@@ -72,7 +76,7 @@ const hungTimer = setTimeout(() => {
   process.exit(1);
 }, maxMinutes * 60_000);
 const startedAt = performance.now();
-const report = new Report(seed);
+const report = new Report(seed, route === undefined ? "" : ` --route ${route}`);
 if (!values.list) console.log(`seed ${seed}`);
 for (const [name, start] of Object.entries(parts)) {
   if (name === "generated requests" && !includesGenerated()) continue;
@@ -127,6 +131,7 @@ function readOptions() {
         requests: { type: "string" },
         seed: { type: "string", default: String(Date.now() % 1_000_000) },
         only: { type: "string" },
+        route: { type: "string" },
         quick: { type: "boolean", default: false },
         list: { type: "boolean", default: false },
         help: { type: "boolean", short: "h", default: false },

@@ -1,6 +1,11 @@
 import { createSeededRandom } from "../../../test/seeded-random.ts";
 import { gzipSync } from "node:zlib";
-import { validChatRequests, validResponsesRequests, type Json } from "./valid-requests.ts";
+import {
+  validChatRequests,
+  validMessagesRequests,
+  validResponsesRequests,
+  type Json,
+} from "./valid-requests.ts";
 
 /*
  * Malformed requests of all kinds, generated from a seed: bytes, JSON of any shape, and valid requests with a random
@@ -14,8 +19,13 @@ export interface MalformedRequest {
   body: Buffer;
 }
 
-export function createMalformedRequest(seed: number, models: readonly string[]): MalformedRequest {
-  return new JsonMutator(createSeededRandom(seed), models).request();
+/** Creates the request of a seed. Default route: any of those that serve models. */
+export function createMalformedRequest(
+  seed: number,
+  models: readonly string[],
+  route?: string,
+): MalformedRequest {
+  return new JsonMutator(createSeededRandom(seed), models).request(route);
 }
 
 const jsonRoutes = ["/v1/embeddings", "/v1/images/generations", "/v1/audio/speech"];
@@ -74,6 +84,14 @@ const names = [
   "tool_choice",
   "image_url",
   "file_data",
+  "source",
+  "tool_use_id",
+  "input_schema",
+  "thinking",
+  "signature",
+  "system",
+  "cache_control",
+  "max_tokens",
   "__proto__",
   "constructor",
   "length",
@@ -94,9 +112,9 @@ class JsonMutator {
     this.#models = models;
   }
 
-  request(): MalformedRequest {
+  request(route?: string): MalformedRequest {
     const kind = this.#chance();
-    const path = this.#path();
+    const path = route ?? this.#path();
     if (uploadRoutes.includes(path) && kind > 0.2) return this.#upload(path);
     if (kind < 0.08) return this.#sent(path, this.#bytes(Math.floor(this.#chance() * 3000)));
     if (kind < 0.2) return this.#sent(path, this.#formatJson(this.#value(4)));
@@ -105,8 +123,10 @@ class JsonMutator {
 
   #path(): string {
     const chance = this.#chance();
-    if (chance < 0.4) return "/v1/responses";
-    if (chance < 0.75) return "/v1/chat/completions";
+    if (chance < 0.3) return "/v1/responses";
+    if (chance < 0.55) return "/v1/chat/completions";
+    if (chance < 0.75) return "/v1/messages";
+    if (chance < 0.8) return "/v1/messages/count_tokens";
     return this.#one([...jsonRoutes, ...uploadRoutes]);
   }
 
@@ -141,6 +161,7 @@ class JsonMutator {
     if (this.#chance() < 0.1)
       headers["x-deltawire-reasoning"] = this.#one(["raw", "text", "summary", "", "x"]);
     if (this.#chance() < 0.1) headers["originator"] = "codex_exec";
+    if (path.startsWith("/v1/messages")) Object.assign(headers, this.#messagesHeaders());
     if (this.#chance() < 0.05)
       headers["accept"] = this.#one(["", "text/html", "text/event-stream", "*"]);
     if (this.#chance() < 0.05)
@@ -151,6 +172,29 @@ class JsonMutator {
         ? this.#one(["GET", "PUT", "PATCH", "DELETE", "OPTIONS", "QUERY"])
         : "POST";
     return { method, path: this.#chance() < 0.02 ? `${path}/` : path, headers, body };
+  }
+
+  #messagesHeaders(): Record<string, string> {
+    const headers: Record<string, string> = {};
+    if (this.#chance() < 0.7)
+      headers["anthropic-version"] = this.#one([
+        "2023-06-01",
+        "2026-10-21",
+        "",
+        "x",
+        "2".repeat(5000),
+      ]);
+    if (this.#chance() < 0.3)
+      headers["anthropic-beta"] = this.#one(["a-2025-01-01,b", "", ",", "é", "x".repeat(9000)]);
+    if (this.#chance() < 0.1)
+      headers[
+        this.#one([
+          "anthropic-dangerous-direct-browser-access",
+          "anthropic-future",
+          "anthropic-api-key",
+        ])
+      ] = this.#one(["true", "", "key"]);
+    return headers;
   }
 
   #upload(path: string): MalformedRequest {
@@ -241,6 +285,8 @@ class JsonMutator {
     const stream = this.#chance() < 0.6;
     if (path === "/v1/responses") return { model, stream, ...this.#one(validResponsesRequests) };
     if (path === "/v1/chat/completions") return { model, stream, ...this.#one(validChatRequests) };
+    if (path.startsWith("/v1/messages"))
+      return { model, stream, ...this.#one(validMessagesRequests) };
     return { model, input: ["a", "b"], prompt: "x", voice: "y", n: 1 };
   }
 

@@ -130,3 +130,82 @@ export const validChatRequests: readonly { [name: string]: Json }[] = [
     seed: 7,
   },
 ];
+
+/** A signature that no upstream of the tests has made. */
+const foreignSignature = "EqQBCkYIBRgCKkBtlZ3v7Jk3";
+
+export const validMessagesRequests: readonly { [name: string]: Json }[] = [
+  { max_tokens: 100, messages: [{ role: "user", content: "Hello" }] },
+  {
+    max_tokens: 4000,
+    system: [
+      { type: "text", text: "x-anthropic-billing-header: cc_version=1; cch=0;" },
+      { type: "text", text: "Be brief", cache_control: { type: "ephemeral", ttl: "1h" } },
+    ],
+    messages: [
+      {
+        role: "user",
+        content: [
+          { type: "text", text: "a", cache_control: { type: "ephemeral" } },
+          {
+            type: "image",
+            source: { type: "base64", media_type: "image/png", data: "iVBORw0KGgo=" },
+          },
+          { type: "document", source: { type: "text", media_type: "text/plain", data: "b" } },
+        ],
+      },
+      {
+        role: "assistant",
+        content: [
+          { type: "thinking", thinking: "hm", signature: foreignSignature },
+          { type: "redacted_thinking", data: "AAAA" },
+          { type: "text", text: "I look" },
+          { type: "tool_use", id: "toolu_1", name: "f", input: { a: "b" } },
+          { type: "tool_use", id: "toolu_2", name: "bash", input: { command: "ls" } },
+        ],
+      },
+      {
+        role: "user",
+        content: [
+          {
+            type: "tool_result",
+            tool_use_id: "toolu_1",
+            content: [
+              { type: "text", text: "r" },
+              {
+                type: "image",
+                source: { type: "base64", media_type: "image/png", data: "iVBORw0KGgo=" },
+              },
+            ],
+          },
+          { type: "tool_result", tool_use_id: "toolu_2", is_error: true, content: "no" },
+          { type: "text", text: "go on" },
+        ],
+      },
+      { role: "system", content: "The user is away" },
+      { role: "assistant", content: "ok" },
+      { role: "user", content: "go on" },
+    ],
+    tools: [
+      { name: "f", description: "d", input_schema: schema, strict: true },
+      { name: "g", input_schema: { type: "object" }, defer_loading: true },
+      { type: "bash_20250124", name: "bash" },
+      { type: "web_search_20250305", name: "web_search", max_uses: 3 },
+    ],
+    tool_choice: { type: "auto", disable_parallel_tool_use: true },
+    thinking: { type: "adaptive", display: "summarized" },
+    output_config: { effort: "high", format: { type: "json_schema", schema } },
+    metadata: { user_id: "user_1" },
+    stop_sequences: ["END"],
+    service_tier: "auto",
+    context_management: { edits: [{ type: "clear_tool_uses_20250919" }] },
+  },
+  {
+    max_tokens: 2048,
+    temperature: 1,
+    top_k: 40,
+    thinking: { type: "enabled", budget_tokens: 1024 },
+    messages: [{ role: "user", content: "Hello" }],
+    tools: [{ name: "f", input_schema: { type: "object" } }],
+  },
+];

@@ -1,16 +1,17 @@
 import type { ServerResponse } from "node:http";
 import { buildRequestEcho, type JsonObject } from "@deltawire/wire";
+import type { ApiName } from "../src/config/config.ts";
 import { beginStream, chatChunk, formatEvent } from "./scripted-upstream.ts";
 
 /*
- * A reply in every form in which an upstream may send it: in both APIs, streamed or not.
+ * A reply in every form in which an upstream may send it: in every API, streamed or not.
  */
 
 export interface ScriptedReply {
   /** Part of the ids of the reply and its items, which must differ within a conversation. Default: 1. */
   id?: string;
   reasoning?: string[];
-  /** The encrypted reasoning of a Responses upstream. */
+  /** The encrypted reasoning of a Responses upstream, or the signature of a Messages upstream. */
   sealed?: string;
   text?: string[];
   calls?: { id: string; name: string; arguments: string[] }[];
@@ -20,7 +21,7 @@ export interface ScriptedReply {
 
 /** Replies to a request, streamed or not as requested. */
 export function sendReply(
-  speaks: "chat" | "responses",
+  speaks: ApiName,
   response: ServerResponse,
   body: JsonObject,
   reply: ScriptedReply,
@@ -37,8 +38,9 @@ export function sendJson(response: ServerResponse, body: unknown): void {
 }
 
 /** Returns the events of a streamed reply, as they are sent. */
-export function formatStream(speaks: "chat" | "responses", reply: ScriptedReply): string[] {
+export function formatStream(speaks: ApiName, reply: ScriptedReply): string[] {
   if (speaks === "chat") return [...chatChunks(reply).map(formatEvent), formatEvent("[DONE]")];
+  if (speaks === "messages") return messageEvents(reply).map(formatNamedEvent);
   return responseEvents(reply).map((each, index) =>
     formatNamedEvent({ ...each, sequence_number: index }),
   );
@@ -48,7 +50,8 @@ export function formatNamedEvent(data: JsonObject): string {
   return `event: ${JSON.stringify(data["type"]).slice(1, -1)}\n${formatEvent(data)}`;
 }
 
-export function buildReply(speaks: "chat" | "responses", reply: ScriptedReply): JsonObject {
+export function buildReply(speaks: ApiName, reply: ScriptedReply): JsonObject {
+  if (speaks === "messages") return buildMessage(reply);
   return speaks === "chat" ? chatCompletion(reply) : responseObject(reply, "completed");
 }
 
@@ -227,4 +230,94 @@ function callItem({
     ],
     done: { ...item, status: "completed", arguments: complete },
   };
+}
+
+/** A block of a reply of the Messages API: as it starts, its deltas, and as it is in a complete reply. */
+interface ScriptedBlock {
+  start: JsonObject;
+  deltas: JsonObject[];
+  complete: JsonObject;
+}
+
+function buildBlocks({
+  reasoning,
+  sealed = "c2lnbmF0dXJl",
+  text,
+  calls = [],
+}: ScriptedReply): ScriptedBlock[] {
+  const blocks: ScriptedBlock[] = [];
+  if (reasoning !== undefined)
+    blocks.push({
+      start: { type: "thinking", thinking: "", signature: "" },
+      deltas: [
+        ...reasoning.map((thinking) => ({ type: "thinking_delta", thinking })),
+        { type: "signature_delta", signature: sealed },
+      ],
+      complete: { type: "thinking", thinking: reasoning.join(""), signature: sealed },
+    });
+  if (text !== undefined)
+    blocks.push({
+      start: { type: "text", text: "" },
+      deltas: text.map((fragment) => ({ type: "text_delta", text: fragment })),
+      complete: { type: "text", text: text.join("") },
+    });
+  for (const { id, name, arguments: deltas } of calls) {
+    const block = { type: "tool_use", id, name };
+    blocks.push({
+      start: { ...block, input: {} },
+      deltas: deltas.map((partial_json) => ({ type: "input_json_delta", partial_json })),
+      complete: { ...block, input: parseInput(deltas.join("")) },
+    });
+  }
+  return blocks;
+}
+
+/** A complete reply cannot hold arguments that are not JSON. */
+function parseInput(text: string): JsonObject {
+  try {
+    return JSON.parse(text) as JsonObject;
+  } catch {
+    return {};
+  }
+}
+
+function buildMessage(reply: ScriptedReply): JsonObject {
+  const { id = "1", calls, usage } = reply;
+  return {
+    id: `msg_${id}`,
+    type: "message",
+    role: "assistant",
+    model: "some-model",
+    content: buildBlocks(reply).map(({ complete }) => complete),
+    stop_reason: calls === undefined ? "end_turn" : "tool_use",
+    stop_sequence: null,
+    ...(usage === undefined ? {} : { usage: messageUsage(usage) }),
+  };
+}
+
+function messageUsage({ input, output }: { input: number; output: number }): JsonObject {
+  return { input_tokens: input, output_tokens: output };
+}
+
+function messageEvents(reply: ScriptedReply): JsonObject[] {
+  const { stop_reason, ...message } = buildMessage(reply);
+  const { usage } = reply;
+  const startUsage = usage === undefined ? {} : { usage: messageUsage({ ...usage, output: 1 }) };
+  return [
+    {
+      type: "message_start",
+      message: { ...message, content: [], stop_reason: null, ...startUsage },
+    },
+    ...buildBlocks(reply).flatMap(({ start, deltas }, index) => [
+      { type: "content_block_start", index, content_block: start },
+      ...deltas.map((delta) => ({ type: "content_block_delta", index, delta })),
+      { type: "content_block_stop", index },
+    ]),
+    {
+      type: "message_delta",
+      delta: { stop_reason: stop_reason ?? null, stop_sequence: null },
+      ...(usage === undefined ? {} : { usage: { output_tokens: usage.output } }),
+    },
+    { type: "message_stop" },
+  ];
 }

@@ -11,6 +11,7 @@ export interface Finding {
 /** Everything that a run found and measured. */
 export class Report {
   readonly #seed: number;
+  readonly #options: string;
   readonly findings: Finding[] = [];
   passed = 0;
   requests = 0;
@@ -20,8 +21,10 @@ export class Report {
   readonly #health: HealthFigures[] = [];
   readonly #findingCounts = new Map<string, number>();
 
-  constructor(seed: number) {
+  /** `options` are needed to repeat a finding, beside its name and the seed. */
+  constructor(seed: number, options = "") {
     this.#seed = seed;
+    this.#options = options;
   }
 
   fail(part: string, name: string, what: string): void {
@@ -34,7 +37,9 @@ export class Report {
     console.log(
       `FAILED ${part}: ${name}\n  ${what.slice(0, maxFindingLength).replaceAll("\n", "\n  ")}`,
     );
-    console.log(`  npm run attack -- --only ${JSON.stringify(name)} --seed ${this.#seed}`);
+    console.log(
+      `  npm run attack -- --only ${JSON.stringify(name)} --seed ${this.#seed}${this.#options}`,
+    );
   }
 
   /** Prints a finding that could not be reproduced: worth a look, but not a failure. */

@@ -540,10 +540,11 @@ export class MessagesOverMessages implements ClientTranslator<
     const hasCounts =
       isCount(fields["output_tokens"]) && (!isStart || isCount(fields["input_tokens"]));
     if (hasCounts && !foreignUsageFields.some((name) => name in fields)) return fields;
-    const kept = Object.entries(fields).filter(
-      ([name, value]) => !foreignUsageFields.includes(name) && value !== null,
-    );
     const known = toMessageUsage(fromMessageUsage(this.#rawUsage));
+    const kept = Object.entries(fields).filter(([name, value]) => {
+      if (foreignUsageFields.includes(name) || value === null) return false;
+      return typeof known[name as keyof typeof known] !== "number" || isCount(value);
+    });
     const { output_tokens } = known;
     return {
       ...(isStart || !isObject(usage) ? known : { output_tokens }),

@@ -1,17 +1,17 @@
 import type { AttackCase, AttackPart } from "../cases.ts";
 import { send } from "../client.ts";
 import { RawConnection } from "../connections.ts";
-import { findEndFaults, type Wire } from "../judge-reply.ts";
+import { findEndFaults } from "../judge-reply.ts";
 import { sendScriptedReply } from "../scripted-model.ts";
 import { createSecret, SecretScanner } from "../secrets.ts";
 import { goodText } from "../upstream/good-replies.ts";
 import { startHostileUpstream } from "../upstream/hostile-upstream.ts";
+import { helloBodies, wirePaths, wires, type Wire } from "../wires.ts";
 import * as zlib from "node:zlib";
 import { createChatCases } from "./chats.ts";
 import { createMachineCases } from "./machine.ts";
 import { injectedHeader, knownReplies, splittingReply, splittingVariants } from "./replies.ts";
 
-const wires: readonly Wire[] = ["chat", "responses"];
 /** A complete reply must reach its client within this time. */
 const endMs = 10_000;
 
@@ -22,7 +22,7 @@ export async function createKnownPart(
 ): Promise<AttackPart> {
   const key = createSecret("key of the known upstream");
   const upstream = await startHostileUpstream((path, body) => {
-    if (!/\/(?:responses|chat\/completions)$/.test(path)) return splittingReply;
+    if (!/\/(?:responses|chat\/completions|messages)$/.test(path)) return splittingReply;
     return knownReplies[body["model"] as string] ?? sendScriptedReply;
   });
   const secrets = new SecretScanner({ "the key of the upstream": key, "the token": token });
@@ -42,7 +42,7 @@ export async function createKnownPart(
   };
 }
 
-/** Returns what is wrong with a known model's reply, for both client APIs, both upstream APIs, streaming or not. */
+/** Returns what is wrong with a known model's reply, for all client APIs, these upstream APIs, streaming or not. */
 async function findWireFaults(
   url: string,
   token: string,
@@ -57,12 +57,10 @@ async function findWireFaults(
         const body = {
           model: `${upstream}/${model}`,
           stream,
-          ...(wire === "chat"
-            ? { messages: [{ role: "user", content: "Hello" }] }
-            : { input: "Hello" }),
+          ...helloBodies[wire],
         };
         const reply = await send(url, {
-          path: wire === "chat" ? "/v1/chat/completions" : "/v1/responses",
+          path: wirePaths[wire],
           headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
           body: JSON.stringify(body),
           timeoutMs: endMs,
@@ -85,7 +83,7 @@ function createReplyCases(token: string): AttackCase[] {
   return [
     ...["empty", "false", "null", "zero"].map((kind): AttackCase => ({
       name: `good replies whose error is ${kind}`,
-      requests: 16,
+      requests: 36,
       async run({ url }) {
         const runOnce = (): Promise<string[]> =>
           findWireFaults(url, token, `${kind}-error`, wires, (status, text) =>
@@ -99,7 +97,7 @@ function createReplyCases(token: string): AttackCase[] {
     })),
     {
       name: "a Responses upstream that ends with response.cancelled",
-      requests: 4,
+      requests: 6,
       run: ({ url }) =>
         findWireFaults(url, token, "cancelled", ["responses"], (status) =>
           status === 500 ? "status 500" : undefined,

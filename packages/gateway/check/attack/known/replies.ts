@@ -2,6 +2,7 @@ import type { JsonObject } from "@deltawire/wire";
 import { formatEvent } from "../../../test/scripted-upstream.ts";
 import {
   buildChunk,
+  goodBytes,
   goodText,
   formatResponseEvents,
   buildResponse,
@@ -21,6 +22,17 @@ const message = {
 /** Creates a good reply whose `error` field means that there is no error. */
 function withoutError(error: unknown): ReplyScript {
   return async (reply) => {
+    const extraFields = { error: error as JsonObject };
+    if (reply.wire === "messages") {
+      const message = JSON.parse(goodBytes("messages", false)) as JsonObject;
+      if (!reply.stream) return reply.json(JSON.stringify({ ...message, ...extraFields }));
+      return reply.events([
+        goodBytes("messages", true).replaceAll(
+          '"type":"message_',
+          `"error":${JSON.stringify(error)},"type":"message_`,
+        ),
+      ]);
+    }
     if (reply.wire === "responses") {
       const response = buildResponse({ error: error as JsonObject, output: [message] });
       if (!reply.stream) return reply.json(JSON.stringify(response));
@@ -37,7 +49,6 @@ function withoutError(error: unknown): ReplyScript {
         ]),
       );
     }
-    const extraFields = { error: error as JsonObject };
     if (!reply.stream)
       return reply.json(
         JSON.stringify(

@@ -1,14 +1,18 @@
 import * as zlib from "node:zlib";
+import { assertNever } from "@deltawire/tasks";
 import { createSeededRandom } from "../../../../../test/seeded-random.ts";
 import { malformJson, createMalformedRequest } from "../../../test/malformed-requests.ts";
 import {
   validChatRequests,
+  validMessagesRequests,
   validResponsesRequests,
   type Json,
 } from "../../../test/valid-requests.ts";
 import type { ClientRequest } from "../client.ts";
 import { malformedJsonTexts } from "../malformed-values.ts";
+import { wirePaths, wires, type Wire } from "../wires.ts";
 import type { KnownValues } from "./known-values.ts";
+import { createMessagesBody } from "./messages-requests.ts";
 import type { Api, Operation, Schema } from "./operations.ts";
 
 export interface GeneratedRequest extends ClientRequest {
@@ -29,7 +33,15 @@ export interface GeneratorOptions {
   toolGroups: readonly string[];
   /** Tokens by the names of the clients. */
   clients: Readonly<Record<string, string>>;
+  /** The only route to generate requests for, such as `/v1/messages`. Default: all. */
+  route?: string | undefined;
 }
+
+const validRequests: Readonly<Record<Wire, readonly { [name: string]: Json }[]>> = {
+  chat: validChatRequests,
+  responses: validResponsesRequests,
+  messages: validMessagesRequests,
+};
 
 const oddTexts = [
   "",
@@ -71,10 +83,14 @@ const oddTexts = [
 /** Valid and invalid requests for every route of the gateway. The same number of a seed is the same request. */
 export class RequestGenerator {
   readonly #options: GeneratorOptions;
+  readonly #operations: readonly Operation[];
   #chance: () => number = () => 0;
 
   constructor(options: GeneratorOptions) {
     this.#options = options;
+    const { api, route } = options;
+    this.#operations = api.operations.filter(({ path }) => route === undefined || path === route);
+    if (this.#operations.length === 0) throw new TypeError(`no operation has the path ${route}`);
   }
 
   request(number: number): GeneratedRequest {
@@ -82,10 +98,15 @@ export class RequestGenerator {
     this.#chance = createSeededRandom(seed);
     const [client, token] = this.#pickOne(Object.entries(this.#options.clients));
     const headers = this.#createHeaders(token);
-    const kind = this.#chance();
+    const { route } = this.#options;
+    const wire = wires.find((candidate) => wirePaths[candidate] === route);
+    const kind = this.#chance() * (wire === undefined ? 1 : 0.4);
     if (kind < 0.15) return this.#createWireRequest(seed, client, headers);
-    if (kind < 0.3) return this.#createConversation(client, headers);
-    const operation = this.#pickOne(this.#options.api.operations);
+    if (kind < 0.25 && (route === undefined || wire !== undefined))
+      return this.#createConversation(client, headers, wire ?? this.#pickOne(wires));
+    if (kind < 0.35 && (route === undefined || wire === "messages"))
+      return this.#createMessagesRequest(client, headers);
+    const operation = this.#pickOne(this.#operations);
     const isOtherMethod = this.#chance() < 0.03;
     const method = isOtherMethod
       ? this.#pickOne(["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "HEAD", "QUERY"])
@@ -251,6 +272,7 @@ export class RequestGenerator {
     const { path, method, body, ...malformedRequest } = createMalformedRequest(
       seed,
       this.#options.models,
+      this.#options.route,
     );
     delete malformedRequest.headers["authorization"];
     return {
@@ -264,59 +286,147 @@ export class RequestGenerator {
   }
 
   /** Creates a conversation with ids that other clients use too, and text that no other client may receive. */
-  #createConversation(client: string, headers: Record<string, string>): GeneratedRequest {
-    const userText = `The secret of ${client} is ${createMarker(client)}. ${this.#pickOne(["a", "b", "c"])}`;
+  #createConversation(
+    client: string,
+    headers: Record<string, string>,
+    wire: Wire,
+  ): GeneratedRequest {
+    const userText = this.#createUserText(client);
     const id = this.#pickOne(["call_0", "functions.f:0", "call_111111"]);
-    const model = this.#pickOne(this.#options.models);
-    const stream = this.#chance() < 0.5;
-    const isChat = this.#chance() < 0.5;
     const hasCall = this.#chance() < 0.6;
-    const validBody = isChat
-      ? this.#pickOne(validChatRequests)
-      : this.#pickOne(validResponsesRequests);
-    const asChat = {
-      messages: [
-        { role: "user", content: userText },
-        ...(hasCall
-          ? [
-              {
-                role: "assistant",
-                content: null,
-                tool_calls: [{ id, type: "function", function: { name: "f", arguments: "{}" } }],
-              },
-              { role: "tool", tool_call_id: id, content: "r" },
-            ]
-          : []),
-      ],
-      tools: [{ type: "function", function: { name: "f", parameters: { type: "object" } } }],
-    };
-    const asResponses = {
-      input: [
-        { role: "user", content: userText },
-        ...(hasCall
-          ? [
-              { type: "function_call", call_id: id, name: "f", arguments: "{}" },
-              { type: "function_call_output", call_id: id, output: "r" },
-            ]
-          : []),
-      ],
-      tools: [{ type: "function", name: "f", parameters: { type: "object" } }],
-    };
+    const validBody = this.#pickOne(validRequests[wire]);
     const body = {
-      model,
-      stream,
+      model: this.#pickOne(this.#options.models),
+      stream: this.#chance() < 0.5,
       ...(this.#chance() < 0.2 ? validBody : {}),
-      ...(isChat ? asChat : asResponses),
+      ...this.#buildConversation(wire, userText, hasCall ? id : undefined),
     };
-    const path = isChat ? "/v1/chat/completions" : "/v1/responses";
+    return this.#buildWireRequest(wire, client, headers, body);
+  }
+
+  #createUserText(client: string): string {
+    return `The secret of ${client} is ${createMarker(client)}. ${this.#pickOne(["a", "b", "c"])}`;
+  }
+
+  #buildWireRequest(
+    wire: Wire,
+    client: string,
+    headers: Record<string, string>,
+    body: object,
+  ): GeneratedRequest {
+    const path = wirePaths[wire];
+    const { authorization = "" } = headers;
+    // Both ways are valid for a client of the Messages API.
+    const usesApiKey = wire === "messages" && authorization !== "" && this.#chance() < 0.5;
+    const credentials = usesApiKey
+      ? { authorization: undefined, "x-api-key": authorization.replace("Bearer ", "") }
+      : {};
+    const wireHeaders: Record<string, string | undefined> = {
+      ...headers,
+      ...credentials,
+      "content-type": "application/json",
+    };
     return {
       route: `POST ${path}`,
       client,
       method: "POST",
       path,
-      headers: { ...headers, "content-type": "application/json" },
+      headers: Object.fromEntries(
+        Object.entries(wireHeaders).flatMap(([name, value]) =>
+          value === undefined ? [] : [[name, value]],
+        ),
+      ),
       body: JSON.stringify(body),
     };
+  }
+
+  /** Builds the fields of a conversation, in which a tool was called if `callId` is given. */
+  #buildConversation(wire: Wire, userText: string, callId: string | undefined): object {
+    const user = { role: "user", content: userText };
+    switch (wire) {
+      case "chat":
+        return {
+          messages: [
+            user,
+            ...(callId === undefined
+              ? []
+              : [
+                  {
+                    role: "assistant",
+                    content: null,
+                    tool_calls: [
+                      { id: callId, type: "function", function: { name: "f", arguments: "{}" } },
+                    ],
+                  },
+                  { role: "tool", tool_call_id: callId, content: "r" },
+                ]),
+          ],
+          tools: [{ type: "function", function: { name: "f", parameters: { type: "object" } } }],
+        };
+      case "responses":
+        return {
+          input: [
+            user,
+            ...(callId === undefined
+              ? []
+              : [
+                  { type: "function_call", call_id: callId, name: "f", arguments: "{}" },
+                  { type: "function_call_output", call_id: callId, output: "r" },
+                ]),
+          ],
+          tools: [{ type: "function", name: "f", parameters: { type: "object" } }],
+        };
+      case "messages":
+        return {
+          max_tokens: 2000,
+          messages: [
+            user,
+            ...(callId === undefined
+              ? []
+              : [
+                  {
+                    role: "assistant",
+                    content: [{ type: "tool_use", id: callId, name: "f", input: {} }],
+                  },
+                  {
+                    role: "user",
+                    content: [{ type: "tool_result", tool_use_id: callId, content: "r" }],
+                  },
+                ]),
+          ],
+          tools: [{ name: "f", input_schema: { type: "object" } }],
+        };
+      default:
+        return assertNever(wire);
+    }
+  }
+
+  /** Creates a request of the Messages API with unusual contents, and sometimes with malformed fields. */
+  #createMessagesRequest(client: string, headers: Record<string, string>): GeneratedRequest {
+    const { known, models } = this.#options;
+    const signature = known.pick(`signature of ${client}`, this.#chance());
+    let body: Json = createMessagesBody({
+      chance: () => this.#chance(),
+      model: this.#pickOne(models),
+      userText: this.#createUserText(client),
+      signatures: typeof signature === "string" ? [signature] : [],
+    });
+    const changes = Math.max(0, Math.floor(this.#chance() * 4) - 1);
+    for (let change = 0; change < changes; change += 1) body = malformJson(this.#chance, body);
+    const request = this.#buildWireRequest("messages", client, headers, {});
+    request.body = this.#malformText(JSON.stringify(body));
+    if (this.#chance() < 0.5)
+      request.headers["anthropic-version"] = this.#pickOne(["2023-06-01", "2026-10-21"]);
+    if (this.#chance() < 0.3) request.headers["anthropic-beta"] = "a-2025-01-01,b-2026-01-01";
+    if (this.#chance() < 0.1)
+      request.path += this.#pickOne(["?beta=true", "?", "?a=%", "?x=1&x=2"]);
+    const countsTokens = this.#options.route === undefined && this.#chance() < 0.15;
+    if (countsTokens) {
+      request.path = "/v1/messages/count_tokens";
+      request.route = `POST ${request.path}`;
+    }
+    this.#compress(request);
+    return request;
   }
 
   /** Returns a value that matches a schema. */

@@ -41,7 +41,8 @@ export class MarkerUpstream {
 
   #play(path: string): ReplyScript {
     return async (reply) => {
-      if (!/\/(?:responses|chat\/completions)$/.test(path)) return reply.json('{"data":[]}');
+      if (!/\/(?:responses|chat\/completions|messages(?:\/count_tokens)?)$/.test(path))
+        return reply.json('{"data":[]}');
       const requestText = JSON.stringify(reply.body);
       const markedClients = this.#clients.filter((client) =>
         requestText.includes(createMarker(client)),
@@ -50,6 +51,7 @@ export class MarkerUpstream {
         this.#faults.push(
           `an upstream received the text of ${markedClients.join(" and ")} in one request: ${requestText.slice(0, 800)}`,
         );
+      if (path.endsWith("/count_tokens")) return reply.json('{"input_tokens":7}');
       const scriptedReply = chooseReply(
         reply.body,
         markedClients[0] === undefined ? "hm" : createMarker(markedClients[0]),
@@ -64,10 +66,13 @@ function chooseReply(body: JsonObject, reasoning: string): ScriptedReply {
   const reply: ScriptedReply = { reasoning: [reasoning], usage: { input: 1, output: 1 } };
   const text = JSON.stringify(body["tools"] ?? "");
   const turns = (body["messages"] ?? body["input"]) as
-    | { role?: string; type?: string }[]
+    | { role?: string; type?: string; content?: unknown }[]
     | undefined;
   const lastTurn = Array.isArray(turns) ? turns.at(-1) : undefined;
-  const isAnswered = lastTurn?.role === "tool" || lastTurn?.type === "function_call_output";
+  const isAnswered =
+    lastTurn?.role === "tool" ||
+    lastTurn?.type === "function_call_output" ||
+    JSON.stringify(lastTurn?.content ?? "").includes('"tool_result"');
   if (isAnswered || !/"name":"f"/.test(text)) return { ...reply, text: ["fine"] };
   return { ...reply, calls: [{ id: "call_0", name: "f", arguments: ["{}"] }] };
 }

@@ -1,10 +1,11 @@
 import { fileURLToPath } from "node:url";
 import type { AttackCase, AttackPart } from "../cases.ts";
 import { send, type ClientReply } from "../client.ts";
-import { findEndFaults, findErrorFaults } from "../judge-reply.ts";
+import { findEndFaults, findErrorFaults, findReplyFaults } from "../judge-reply.ts";
 import { startHttpMcpServer } from "../mcp/servers.ts";
 import { findInternals, createSecret, SecretScanner } from "../secrets.ts";
 import type { Target } from "../target.ts";
+import { wirePaths, wires } from "../wires.ts";
 import { RequestGenerator, createMarker, type GeneratedRequest } from "./generator.ts";
 import { KnownValues } from "./known-values.ts";
 import { MarkerUpstream } from "./marker-upstream.ts";
@@ -21,11 +22,13 @@ export interface GeneratedOptions {
   requests: number | undefined;
   /** Only this request. */
   number: number | undefined;
+  /** Only requests for this route, such as `/v1/messages`. Undefined: for every route. */
+  route: string | undefined;
 }
 
 /** Creates requests for every route, which several clients send at the same time. */
 export async function createRequestsPart(options: GeneratedOptions): Promise<AttackPart> {
-  const { token, seed, minutes, requests = Number.POSITIVE_INFINITY, number } = options;
+  const { token, seed, minutes, requests = Number.POSITIVE_INFINITY, number, route } = options;
   const key = createSecret("key of the marker upstream");
   const clients = {
     main: token,
@@ -37,6 +40,7 @@ export async function createRequestsPart(options: GeneratedOptions): Promise<Att
   const known = new KnownValues();
   const secrets = new SecretScanner({ ...clients, "the key of the upstream": key });
   let generator: RequestGenerator | undefined;
+  const statusCounts = new Map<number, number>();
   const createCase = (index: number): AttackCase => ({
     name: `generated request ${index}`,
     async run(target) {
@@ -44,6 +48,9 @@ export async function createRequestsPart(options: GeneratedOptions): Promise<Att
       const request = generator.request(index);
       const reply = await send(target.url, request);
       known.record(reply.text);
+      for (const [, signature = ""] of reply.text.matchAll(/"signature":"(\w[^"]{20,})"/g))
+        known.add(`signature of ${request.client}`, signature);
+      statusCounts.set(reply.status, (statusCounts.get(reply.status) ?? 0) + 1);
       return [
         ...findRequestFaults(request, reply, clients),
         ...secrets
@@ -62,7 +69,16 @@ export async function createRequestsPart(options: GeneratedOptions): Promise<Att
     async prepare(target) {
       const api = parseApi(await (await fetch(`${target.url}/openapi.json`)).json());
       await addKnownValues(target, token, known);
-      generator = new RequestGenerator({ seed, api, known, models, agents, toolGroups, clients });
+      generator = new RequestGenerator({
+        seed,
+        api,
+        known,
+        models,
+        agents,
+        toolGroups,
+        clients,
+        route,
+      });
     },
     *generate() {
       if (number !== undefined) return;
@@ -71,13 +87,18 @@ export async function createRequestsPart(options: GeneratedOptions): Promise<Att
         yield createCase(index);
     },
     async close() {
+      const counts = [...statusCounts].toSorted(([first], [second]) => first - second);
+      if (counts.length > 0)
+        console.log(
+          `  generated requests by status: ${counts.map(([status, count]) => `${status || "none"}: ${count}`).join(", ")}`,
+        );
       await upstream.close();
       await mcp.close();
     },
   };
 }
 
-const models = ["chat/m", "responses/m", "deepseek/m", "short"];
+const models = ["chat/m", "responses/m", "messages/m", "deepseek/m", "anthropic/m", "short"];
 const agents = ["helper", "chief"];
 const toolGroups = ["files", "time", "web", "agents", "remote", "local"];
 
@@ -90,7 +111,9 @@ function formatToml(
   const upstreams = [
     ["chat", "chat", ""],
     ["responses", "responses", ""],
+    ["messages", "messages", ""],
     ["deepseek", "chat", 'profile = "deepseek"\n'],
+    ["anthropic", "messages", 'profile = "anthropic"\n'],
   ].map(
     ([name, speaks, extraLines]) =>
       `[upstreams.${name}]\nbase_url = "${url}/v1"\nspeaks = "${speaks}"\napi_key = "${key}"\nmodels = ["m"]\n${extraLines}`,
@@ -170,9 +193,21 @@ function findRequestFaults(
     ...foreignMarkers.map((name) => `text of the client ${name} in a reply to ${request.client}`),
   );
   if (status >= 500) return [...faults, `status ${status}: ${text.slice(0, 500)}`];
+  const [path = ""] = request.path.split("?");
+  const wire = wires.find((candidate) => wirePaths[candidate] === path);
+  if (status === 200 && wire !== undefined && request.method === "POST") {
+    const stream = reply.headers["content-type"]?.startsWith("text/event-stream") === true;
+    return [...faults, ...findReplyFaults(reply, { wire, stream, upstream: "responses" })];
+  }
   if (status < 400) return faults;
   if (request.method === "HEAD" || (status === 416 && text === "")) return faults;
-  return [...faults, ...findErrorFaults(reply), ...findInternals(text)];
+  const isMessages =
+    request.method === "POST" && (wire === "messages" || path === "/v1/messages/count_tokens");
+  return [
+    ...faults,
+    ...findErrorFaults(reply, isMessages ? "messages" : "responses"),
+    ...findInternals(text),
+  ];
 }
 
 function describe({ method, path, headers, body, client }: GeneratedRequest): string {

@@ -1,7 +1,11 @@
 import type { JsonObject } from "@deltawire/wire";
-import { formatEvent } from "../../../test/scripted-upstream.ts";
-import { buildChunk, formatResponseEvents, buildResponse } from "./good-replies.ts";
-import type { UpstreamMode, UpstreamReply } from "./hostile-upstream.ts";
+import {
+  buildChunk,
+  buildResponse,
+  formatFirstEvent,
+  formatResponseEvents,
+} from "./good-replies.ts";
+import type { UpstreamMode } from "./hostile-upstream.ts";
 
 /* Errors in every format of providers, with the key in them, which must not reach a client. */
 
@@ -115,7 +119,11 @@ export const errorModes: readonly UpstreamMode[] = [
       play: (reply) => {
         const error = JSON.stringify(build(buildErrorMessage(reply.key)));
         if (!reply.stream) return reply.json(error);
-        const prefixes = ["", buildFirstEvent(reply), `${buildFirstEvent(reply)}event: error\n`];
+        const prefixes = [
+          "",
+          formatFirstEvent(reply.wire),
+          `${formatFirstEvent(reply.wire)}event: error\n`,
+        ];
         return reply.events([`${prefixes[reply.variant]}data: ${error}\n\n`]);
       },
     },
@@ -167,7 +175,7 @@ export const errorModes: readonly UpstreamMode[] = [
     forms: ["streamed"],
     variants: 2,
     play: async (reply) => {
-      const text = `${buildFirstEvent(reply)}data: ${JSON.stringify({ error: { message: buildErrorMessage(reply.key) } })}\n\n`;
+      const text = `${formatFirstEvent(reply.wire)}data: ${JSON.stringify({ error: { message: buildErrorMessage(reply.key) } })}\n\n`;
       const splitIndex = text.indexOf(reply.key) + 20;
       await reply.head(200, { "content-type": "text/event-stream" });
       await reply.write(text.slice(0, splitIndex));
@@ -270,20 +278,10 @@ export const errorModes: readonly UpstreamMode[] = [
     alone: true,
     play: (reply) =>
       reply.events([
-        buildFirstEvent(reply),
+        formatFirstEvent(reply.wire),
         'data: {"error":{"message":"',
         ...Array<string>(25).fill("x".repeat(1_000_000)),
         `"}}\n\n`,
       ]),
   },
 ];
-
-function buildFirstEvent(reply: UpstreamReply): string {
-  if (reply.wire === "chat")
-    return formatEvent(buildChunk([{ index: 0, delta: { content: "Hi" } }]));
-  return [
-    ...formatResponseEvents([
-      { type: "response.created", response: buildResponse({ status: "in_progress" }) },
-    ]),
-  ].join("");
-}

@@ -1,7 +1,12 @@
 import type { JsonObject } from "@deltawire/wire";
 import { formatEvent } from "../../../test/scripted-upstream.ts";
-import { formatStream, buildReply, type ScriptedReply } from "../../../test/wire-replies.ts";
-import type { Wire } from "../judge-reply.ts";
+import {
+  buildReply,
+  formatNamedEvent,
+  formatStream,
+  type ScriptedReply,
+} from "../../../test/wire-replies.ts";
+import type { Wire } from "../wires.ts";
 import type { ReplyScript } from "./hostile-upstream.ts";
 
 /** The text of a good reply. */
@@ -60,6 +65,34 @@ export function buildResponse(overrides: JsonObject): JsonObject {
     incomplete_details: null,
     output: [],
     usage: null,
+    ...overrides,
+  };
+}
+
+/** Returns the first event of a stream with a text, which is not its end. */
+export function formatFirstEvent(wire: Wire): string {
+  if (wire === "chat") return formatEvent(buildChunk([{ index: 0, delta: { content: "Hi" } }]));
+  if (wire === "messages")
+    return formatMessageEvents([{ type: "message_start", message: buildMessage({}) }]).join("");
+  const response = buildResponse({ status: "in_progress" });
+  return [...formatResponseEvents([{ type: "response.created", response }])].join("");
+}
+
+export function formatMessageEvents(events: Iterable<JsonObject>): string[] {
+  return [...events].map(formatNamedEvent);
+}
+
+/** Builds a message as it starts. */
+export function buildMessage(overrides: JsonObject): JsonObject {
+  return {
+    id: "msg_1",
+    type: "message",
+    role: "assistant",
+    model: "m",
+    content: [],
+    stop_reason: null,
+    stop_sequence: null,
+    usage: { input_tokens: 1, output_tokens: 1 },
     ...overrides,
   };
 }

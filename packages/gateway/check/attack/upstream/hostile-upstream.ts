@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { createServer, type AddressInfo, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { JsonObject } from "@deltawire/wire";
-import type { Wire } from "../judge-reply.ts";
+import { wirePaths, wires, type Wire } from "../wires.ts";
 
 /** Handles a request by writing any bytes, at any pace. */
 export type ReplyScript = (reply: UpstreamReply) => void | Promise<void>;
@@ -11,7 +11,7 @@ export type ReplyScript = (reply: UpstreamReply) => void | Promise<void>;
 export interface UpstreamMode {
   name: string;
   play: ReplyScript;
-  /** The APIs in which it makes a difference; default: both. */
+  /** The APIs in which it makes a difference; default: all. */
   wires?: readonly Wire[];
   /** The kinds of replies in which it makes a difference; default: both. */
   forms?: readonly ("streamed" | "complete")[];
@@ -35,11 +35,11 @@ export class UpstreamReply {
 
   constructor(socket: Socket, { path, headers, body }: HttpRequest) {
     this.#socket = socket;
-    this.wire = path.endsWith("/responses") ? "responses" : "chat";
+    this.wire = wires.find((wire) => path.endsWith(wirePaths[wire])) ?? "chat";
     this.body = body;
     this.stream = body["stream"] === true;
     this.variant = Number(/^v(\d+)$/.exec(body["model"] as string)?.[1] ?? 0);
-    this.key = /^authorization: Bearer (\S+)/im.exec(headers)?.[1] ?? "";
+    this.key = /^(?:authorization: Bearer|x-api-key:) (\S+)/im.exec(headers)?.[1] ?? "";
   }
 
   get isClosed(): boolean {

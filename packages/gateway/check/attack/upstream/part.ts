@@ -1,8 +1,9 @@
 import type { AttackCase, AttackPart } from "../cases.ts";
 import { send, type ClientReply } from "../client.ts";
-import { findReplyFaults, type Wire } from "../judge-reply.ts";
+import { findReplyFaults } from "../judge-reply.ts";
 import { createSecret, SecretScanner } from "../secrets.ts";
 import type { Target } from "../target.ts";
+import { helloBodies, lookTools, wirePaths, wires, type Wire } from "../wires.ts";
 import { chatModes } from "./chat-modes.ts";
 import { errorModes } from "./error-modes.ts";
 import { eventModes } from "./event-modes.ts";
@@ -10,9 +11,9 @@ import { generatedModes } from "./generated-modes.ts";
 import { goodText, sendGoodReply } from "./good-replies.ts";
 import { startHostileUpstream, type UpstreamMode } from "./hostile-upstream.ts";
 import { httpModes } from "./http-modes.ts";
+import { messagesModes } from "./messages-modes.ts";
 import { responsesModes } from "./responses-modes.ts";
 
-const wires: readonly Wire[] = ["chat", "responses"];
 const forms = ["streamed", "complete"] as const;
 /** A circuit opens after five failures in a row; a good reply in between closes it. */
 const hostileInARow = 3;
@@ -28,7 +29,7 @@ export interface UpstreamOptions {
 /** Number of variants per mode in the short form. */
 const fewVariants = 6;
 
-/** Creates an attack for every mode, each with a separate upstream, for both client APIs, streaming or not. */
+/** Creates an attack for every mode, each with a separate upstream, for clients of every API, streaming or not. */
 export async function createUpstreamPart(
   token: string,
   seed: number,
@@ -40,6 +41,7 @@ export async function createUpstreamPart(
     ...eventModes,
     ...chatModes,
     ...responsesModes,
+    ...messagesModes,
     ...errorModes,
     ...generatedModes(seed, generated),
   ].filter(({ name }) => isSelected(name));
@@ -152,9 +154,9 @@ async function sendRequest(
   leaveAfterMs?: number,
 ): Promise<ClientReply> {
   return send(target.url, {
-    path: wire === "chat" ? "/v1/chat/completions" : "/v1/responses",
+    path: wirePaths[wire],
     headers: { "content-type": "application/json", authorization: `Bearer ${token}` },
-    body: JSON.stringify({ model, stream, ...(wire === "chat" ? chatBody : responsesBody) }),
+    body: JSON.stringify({ model, stream, ...helloBodies[wire], tools: [lookTools[wire]] }),
     ...(leaveAfterMs === undefined ? {} : { leaveAfterMs }),
   });
 }
@@ -175,14 +177,3 @@ async function findFaultsAfterwards(
   }
   return [`a valid request afterwards received ${actualReply}`];
 }
-
-const parameters = { type: "object", properties: { a: { type: "string" } } };
-const chatBody = {
-  messages: [{ role: "user", content: "Hello" }],
-  tools: [{ type: "function", function: { name: "look", parameters } }],
-};
-const responsesBody = {
-  input: "Hello",
-  store: false,
-  tools: [{ type: "function", name: "look", parameters, strict: false }],
-};
