@@ -8,7 +8,9 @@ import { malformJson } from "./malformed-requests.ts";
 import { sendRawRequest } from "./raw-http.ts";
 import type { Json } from "./valid-requests.ts";
 import { upstreamToml } from "./test-gateway.ts";
-import { testGateway, testUpstream, hello, helloChat } from "./gateway-fixture.ts";
+import { findMessagesStreamFaults } from "../check/attack/judge-events.ts";
+import { helloBodies, wirePaths, wires, type Wire } from "../check/attack/wires.ts";
+import { testGateway, testUpstream } from "./gateway-fixture.ts";
 import { beginStream } from "./scripted-upstream.ts";
 import { sendJson, buildReply, type ScriptedReply } from "./wire-replies.ts";
 
@@ -29,7 +31,7 @@ const reply: ScriptedReply = {
 
 /** Sends a valid reply with a few random faults. */
 function sendMalformedReply(
-  speaks: "chat" | "responses",
+  speaks: Wire,
   response: ServerResponse,
   body: JsonObject,
   seed: number,
@@ -47,30 +49,33 @@ test(
   `${count} malformed replies reach clients as valid events that end properly, without an internal error`,
   async () => {
     const upstream = await testUpstream(({ path, body }, response) => {
-      const speaks = path.endsWith("/responses") ? "responses" : "chat";
+      const speaks = wires.find((wire) => path.endsWith(wirePaths[wire])) ?? "chat";
       sendMalformedReply(speaks, response, body, Number(body["model"]));
     });
     const gateway = await testGateway(
-      ["chat", "responses"]
-        .map((speaks) => upstreamToml(speaks, upstream.url, { speaks, retries: 0 }))
-        .join(""),
+      wires.map((speaks) => upstreamToml(speaks, upstream.url, { speaks, retries: 0 })).join(""),
     );
     const faults: string[] = [];
     const runRequest = async (seed: number): Promise<void> => {
-      const model = `${seed % 2 === 0 ? "chat" : "responses"}/${seed}`;
+      // Every client meets every upstream, streamed or not.
+      const wire = wires[seed % 3] ?? "chat";
+      const model = `${wires[Math.floor(seed / 3) % 3]}/${seed}`;
       const stream = seed % 5 !== 0;
-      const isChat = seed % 3 === 0;
-      const { status, text, isComplete } = await sendRawRequest(
-        gateway.url + (isChat ? "/v1/chat/completions" : "/v1/responses"),
-        { body: JSON.stringify({ ...(isChat ? helloChat : hello), model, stream }) },
-      );
-      const data = stream && status === 200 ? text.matchAll(/^data: (.*)$/gm) : [[text, text]];
-      const invalidEvents = [...data].filter(([, each = ""]) => each !== "[DONE]" && !isJson(each));
+      const { status, text, isComplete } = await sendRawRequest(gateway.url + wirePaths[wire], {
+        body: JSON.stringify({ ...helloBodies[wire], model, stream }),
+      });
+      const data = stream && status === 200 ? [...text.matchAll(/^data: (.*)$/gm)] : [[text, text]];
+      const invalidEvents = data.filter(([, each = ""]) => each !== "[DONE]" && !isJson(each));
       if (!isComplete) faults.push(`${seed}: the reply was truncated`);
       if (status === 500) faults.push(`${seed}: ${text}`);
       if (invalidEvents.length > 0) faults.push(`${seed}: ${invalidEvents.join("\n")}`);
-      if (stream && status === 200 && !hasFinalEvent(text, isChat))
+      if (stream && status === 200 && !hasFinalEvent(text, wire))
         faults.push(`${seed}: no end: ${text}`);
+      if (stream && status === 200 && wire === "messages") {
+        const events = data.map(([, each = ""]) => JSON.parse(each) as JsonObject);
+        for (const fault of findMessagesStreamFaults(events))
+          faults.push(`${seed}: ${fault}: ${text}`);
+      }
     };
     let next = 0;
     const runWorker = async (): Promise<void> => {
@@ -96,10 +101,14 @@ function isJson(text: string): boolean {
 }
 
 /** True if the stream ends with an event by which a client recognizes its end. */
-function hasFinalEvent(text: string, isChat: boolean): boolean {
+function hasFinalEvent(text: string, wire: Wire): boolean {
   const data = text.split("\n").filter((line) => line.startsWith("data: "));
   const [previous = "", last = ""] = data.slice(-2);
-  if (isChat)
+  if (wire === "messages") {
+    const { type } = JSON.parse(last.slice("data: ".length)) as JsonObject;
+    return type === "message_stop" || type === "error";
+  }
+  if (wire === "chat")
     return data.at(-1) === "data: [DONE]" || data.at(-1)?.startsWith('data: {"error"') === true;
   const isTerminal = /"type":"response\.(?:completed|incomplete|failed)"/.test(previous);
   return isTerminal && last === "data: [DONE]";

@@ -22,29 +22,40 @@ const reply: ScriptedReply = {
 async function start() {
   const upstream = await testUpstream(({ path, body }, response) => {
     if (path.endsWith("/chat/completions")) sendReply("chat", response, body, reply);
+    else if (path.endsWith("/messages")) sendReply("messages", response, body, reply);
+    else if (path.endsWith("/count_tokens")) sendJson(response, { input_tokens: 1 });
     else if (path.endsWith("/responses")) sendReply("responses", response, body, reply);
     else sendJson(response, { data: [] });
   });
   return testGateway(
-    ["chat", "responses"].map((speaks) => upstreamToml(speaks, upstream.url, { speaks })).join("") +
+    ["chat", "responses", "messages"]
+      .map((speaks) => upstreamToml(speaks, upstream.url, { speaks }))
+      .join("") +
       upstreamToml("deepseek", upstream.url, { profile: "deepseek" }) +
       upstreamToml("kimi", upstream.url, { profile: "kimi" }),
   );
 }
 
-const models = ["chat/m", "chat/m", "responses/m", "deepseek/m", "kimi/m"];
+const models = ["chat/m", "chat/m", "responses/m", "messages/m", "deepseek/m", "kimi/m"];
 
 /** Returns what is wrong with the reply, or undefined. */
-function findFault({ status, text, headers, isComplete }: RawReply): string | undefined {
+function findFault(
+  { status, text, headers, isComplete }: RawReply,
+  isMessages: boolean,
+): string | undefined {
   if (!isComplete) return "the answer was cut";
   if (status >= 200 && status < 300) return undefined;
   if (status < 400 || status > 499) return `status ${status}: ${text.slice(0, 300)}`;
   try {
-    const { error } = JSON.parse(text) as { error: Record<string, unknown> };
+    const { type, error } = JSON.parse(text) as { type?: string; error: Record<string, unknown> };
     const isText = (value: unknown): boolean => typeof value === "string" && value !== "";
     const isTextOrNull = (value: unknown): boolean => value === null || isText(value);
     if (!isText(error["message"]) || !isText(error["type"])) return `shape: ${text}`;
-    if (!isTextOrNull(error["param"]) || !isTextOrNull(error["code"])) return `shape: ${text}`;
+    if (isMessages) {
+      const isValid = type === "error" && String(error["type"]).endsWith("_error");
+      if (!isValid && error["type"] !== "request_too_large") return `shape: ${text}`;
+    } else if (!isTextOrNull(error["param"]) || !isTextOrNull(error["code"]))
+      return `shape: ${text}`;
   } catch {
     return `no JSON: ${text.slice(0, 300)}`;
   }
@@ -59,17 +70,21 @@ async function sendAndFindFault(
   const late = new Promise<string>((resolve) => {
     timer = setTimeout(() => resolve(`no answer for ${timeoutMs} ms`), timeoutMs);
   });
-  const replyFault = sendRawRequest(url + path, request).then(findFault, (error: unknown) => {
-    const { code } = error as NodeJS.ErrnoException;
-    return `no answer: ${String(code ?? error)}`;
-  });
+  const isMessages = path.startsWith("/v1/messages");
+  const replyFault = sendRawRequest(url + path, request).then(
+    (rawReply) => findFault(rawReply, isMessages),
+    (error: unknown) => {
+      const { code } = error as NodeJS.ErrnoException;
+      return `no answer: ${String(code ?? error)}`;
+    },
+  );
   const result = await Promise.race([replyFault, late]);
   clearTimeout(timer);
   return result;
 }
 
 test(
-  `${count} random requests get a reply or an error in OpenAI's format, and cause no internal error`,
+  `${count} random requests get a reply or an error in the format of their API, and cause no internal error`,
   async () => {
     const gateway = await start();
     const faults: string[] = [];

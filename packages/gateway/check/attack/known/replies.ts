@@ -2,7 +2,7 @@ import type { JsonObject } from "@deltawire/wire";
 import { formatEvent } from "../../../test/scripted-upstream.ts";
 import {
   buildChunk,
-  goodBytes,
+  encodeGoodReply,
   goodText,
   formatResponseEvents,
   buildResponse,
@@ -24,10 +24,10 @@ function withoutError(error: unknown): ReplyScript {
   return async (reply) => {
     const extraFields = { error: error as JsonObject };
     if (reply.wire === "messages") {
-      const message = JSON.parse(goodBytes("messages", false)) as JsonObject;
+      const message = JSON.parse(encodeGoodReply("messages", false)) as JsonObject;
       if (!reply.stream) return reply.json(JSON.stringify({ ...message, ...extraFields }));
       return reply.events([
-        goodBytes("messages", true).replaceAll(
+        encodeGoodReply("messages", true).replaceAll(
           '"type":"message_',
           `"error":${JSON.stringify(error)},"type":"message_`,
         ),

@@ -1,6 +1,11 @@
 import type { JsonObject } from "@deltawire/wire";
 import { malformedCount, withMalformed } from "../malformed-values.ts";
-import { buildMessage, formatFirstEvent, formatMessageEvents, goodBytes } from "./good-replies.ts";
+import {
+  buildMessage,
+  formatFirstEvent,
+  formatMessageEvents,
+  encodeGoodReply,
+} from "./good-replies.ts";
 import type { UpstreamMode } from "./hostile-upstream.ts";
 
 /* What an upstream may do wrong in the Messages API. */
@@ -460,7 +465,7 @@ export const messagesModes: readonly UpstreamMode[] = [
         "retry-after": reply.key,
         "x-api-key": reply.key,
       });
-      await reply.write(goodBytes("messages", reply.stream));
+      await reply.write(encodeGoodReply("messages", reply.stream));
       reply.end();
     },
   },
