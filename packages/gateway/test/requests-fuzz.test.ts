@@ -113,7 +113,7 @@ test(
     expect(statuses.filter((status) => status === 400).length).toBeGreaterThan(count / 10);
     expect((await fetch(`${gateway.url}/healthz`)).status).toBe(200);
   },
-  60_000 * runMultiplier,
+  120_000 * runMultiplier,
 );
 
 test("random bytes on the socket get a 4xx or nothing, and do no harm", async () => {
