@@ -1,4 +1,5 @@
-import type { JsonObject } from "@deltawire/wire";
+import { collectMessage, type JsonObject, type MessageEvent } from "@deltawire/wire";
+import type { ApiName } from "../src/config/config.ts";
 import { readEvents } from "./test-gateway.ts";
 
 export interface ReplyContents {
@@ -8,17 +9,20 @@ export interface ReplyContents {
   usage: { input: unknown; output: unknown; estimated?: unknown } | undefined;
 }
 
-/** The content of a reply, the same for both APIs, streamed or not. */
-export async function readReply(
-  wire: "chat" | "responses",
-  response: Response,
-): Promise<ReplyContents> {
+/** The content of a reply, the same for every API, streamed or not. */
+export async function readReply(wire: ApiName, response: Response): Promise<ReplyContents> {
   const isStream = response.headers.get("content-type")?.startsWith("text/event-stream") === true;
   if (wire === "responses") {
     const last = isStream
       ? (await readEvents(response)).at(-1)?.["response"]
       : await response.json();
     return fromResponse(last as JsonObject);
+  }
+  if (wire === "messages") {
+    if (!isStream) return fromBlocks((await response.json()) as JsonObject);
+    const result = collectMessage((await readEvents(response)) as unknown as MessageEvent[]);
+    if (result?.ok !== true) throw new Error(`no complete message: ${JSON.stringify(result)}`);
+    return fromBlocks(result.message as unknown as JsonObject);
   }
   if (isStream) return fromChunks(await readEvents(response));
   const { choices, usage } = (await response.json()) as { choices: Choice[]; usage?: JsonObject };
@@ -43,6 +47,22 @@ function fromResponse({ output, usage }: JsonObject): ReplyContents {
       arguments: toText(item["arguments"]),
     })),
     usage: readUsage(usage as JsonObject | null, "input_tokens", "output_tokens"),
+  };
+}
+
+function fromBlocks({ content, usage }: JsonObject): ReplyContents {
+  const blocks = content as JsonObject[];
+  const join = (type: string): string =>
+    blocks.flatMap((block) => (block["type"] === type ? [toText(block[type])] : [])).join("");
+  return {
+    reasoning: join("thinking"),
+    text: join("text"),
+    calls: blocks.flatMap(({ type, id, name, input }) =>
+      type === "tool_use"
+        ? [{ id: toText(id), name: toText(name), arguments: JSON.stringify(input) }]
+        : [],
+    ),
+    usage: readUsage(usage as JsonObject, "input_tokens", "output_tokens"),
   };
 }
 

@@ -128,7 +128,8 @@ export async function readEvents(response: Response): Promise<JsonObject[]> {
     .flatMap((block) => block.split("\n").filter((line) => line.startsWith("data: ")))
     .map((line) => line.slice("data: ".length))
     .map((data) => (data === "[DONE]" ? { done: true } : (JSON.parse(data) as JsonObject)));
-  if (events[0] === undefined || !("type" in events[0])) return events;
+  const [first] = events;
+  if (first === undefined || !("type" in first) || first["type"] === "message_start") return events;
   if (events.findIndex((event) => "done" in event) !== events.length - 1)
     throw new Error(`a stream of Responses events without [DONE] at its end: ${text.slice(-200)}`);
   return events.slice(0, -1);
