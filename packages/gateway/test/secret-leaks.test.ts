@@ -6,7 +6,8 @@ import type { JsonObject } from "@deltawire/wire";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { sendRawRequest } from "./raw-http.ts";
 import { upstreamToml, type TestGateway } from "./test-gateway.ts";
-import { testGateway, testUpstream, hello, helloChat, waitUntil } from "./gateway-fixture.ts";
+import { helloBodies, wirePaths, wires } from "../check/attack/wires.ts";
+import { testGateway, testUpstream, waitUntil } from "./gateway-fixture.ts";
 import {
   beginStream,
   chatChunk,
@@ -157,6 +158,58 @@ const responsesReplies: typeof chatReplies = {
     sendJson(reply, response({ status: "incomplete", incomplete_details: { reason: quoted } })),
 };
 
+const messageEvents = () => formatStream("messages", { text: ["Hi"] });
+const endsWith = (event: JsonObject) => (reply: ServerResponse) => {
+  beginStream(reply);
+  reply.end([...messageEvents().slice(0, 3), formatNamedEvent(event)].join(""));
+};
+
+/** The same for requests of the Messages API. */
+const messagesReplies: typeof chatReplies = {
+  ...Object.fromEntries(
+    Object.entries(chatReplies).filter(([name]) => !/openrouter|beside|comment/.test(name)),
+  ),
+  anthropic: (reply) =>
+    reply
+      .writeHead(401)
+      .end(
+        JSON.stringify({ type: "error", error: { type: "authentication_error", message: quoted } }),
+      ),
+  "error-event": endsWith({ type: "error", error: { type: "api_error", message: quoted } }),
+  "error-event-nested": endsWith({ type: "error", error }),
+  "error-event-text": endsWith({ type: "error", error: quoted }),
+  "unknown-event": endsWith({ type: "debug", headers: { quoted } }),
+  ping: endsWith({ type: "ping", note: quoted }),
+  "beside-the-answer": (reply) => {
+    beginStream(reply);
+    const events = messageEvents().map((text) =>
+      text.replaceAll('"type":"', `"debug":${JSON.stringify([quoted])},"type":"`),
+    );
+    // Blocks and deltas are the model's output.
+    reply.end(events.filter((text) => /message_/.test(text)).join(""));
+  },
+  "complete-fields": (reply) =>
+    sendJson(reply, {
+      ...buildReply("messages", { text: ["Hi"] }),
+      model: quoted,
+      container: { id: quoted },
+      debug: [quoted],
+    }),
+  headers: (reply) => {
+    reply.setHeader("request-id", forms.url);
+    reply.setHeader("anthropic-ratelimit-requests-remaining", forms.url);
+    reply.setHeader("anthropic-organization-id", forms.url);
+    beginStream(reply);
+    reply.end(messageEvents().join(""));
+  },
+};
+
+const repliesByWire = {
+  chat: chatReplies,
+  responses: responsesReplies,
+  messages: messagesReplies,
+} as const;
+
 /** Replies of the other endpoints. */
 const otherReplies: typeof chatReplies = {
   json: (reply) => sendJson(reply, { data: [], debug: quoted }),
@@ -199,11 +252,8 @@ function streams(...events: unknown[]): (response: ServerResponse) => void {
 
 const script: UpstreamScript = ({ body, path }, reply) => {
   const model = body["model"] as string;
-  const replies = /chat/.test(path)
-    ? chatReplies
-    : /responses/.test(path)
-      ? responsesReplies
-      : otherReplies;
+  const wire = wires.find((candidate) => path.endsWith(wirePaths[candidate]));
+  const replies = wire === undefined ? otherReplies : repliesByWire[wire];
   for (const name of ["x-request-id", "set-cookie", "x-ratelimit-remaining", "retry-after"])
     reply.setHeader(name, forms.url);
   (replies[model] ?? ((given) => streamText(given, "fine")))(reply);
@@ -229,7 +279,8 @@ log_level = "debug"
 token = "env:TOKEN"
 ${toml}
 ${upstreamToml("chat", upstream.url, settings)}
-${upstreamToml("responses", upstream.url, { ...settings, speaks: "responses" })}`,
+${upstreamToml("responses", upstream.url, { ...settings, speaks: "responses" })}
+${upstreamToml("messages", upstream.url, { ...settings, speaks: "messages" })}`,
     { env: { KEY: key, TOKEN: token }, ...(dataFolder === undefined ? {} : { dataFolder }) },
   );
   const received: string[] = [];
@@ -250,20 +301,17 @@ ${upstreamToml("responses", upstream.url, { ...settings, speaks: "responses" })}
 }
 
 describe("no eight characters of a key, in any form, are in a reply, the log or a page of the gateway", () => {
-  const combinations = [
-    ["chat", "/v1/chat/completions"],
-    ["chat", "/v1/responses"],
-    ["responses", "/v1/chat/completions"],
-    ["responses", "/v1/responses"],
-  ] as const;
+  const combinations = wires.flatMap((speaks) => wires.map((client) => ({ speaks, client })));
 
-  test.each(combinations)("with a %s upstream, requested on %s", async (speaks, path) => {
+  test.each(combinations)("with a $speaks upstream and a $client client", async (pair) => {
+    const { speaks, client } = pair;
     const { gateway, received, request } = await start();
-    const names = Object.keys(speaks === "chat" ? chatReplies : responsesReplies);
+    const names = Object.keys(repliesByWire[speaks]);
     for (const name of names)
       for (const stream of [true, false]) {
-        const body = path.endsWith("responses") ? hello : { ...helloChat, seed: 1 };
-        await request("POST", path, { ...body, model: `${speaks}/${name}`, stream });
+        const extra = client === "chat" ? { seed: 1 } : {};
+        const body = { ...helloBodies[client], ...extra, model: `${speaks}/${name}`, stream };
+        await request("POST", wirePaths[client], body);
       }
     for (const page of ["upstreams", "lessons", "codex"])
       await request("GET", `/deltawire/${page}`);
@@ -338,10 +386,10 @@ test("the model's own text and arguments are never changed", async () => {
   const words = `Your key is ${key}.`;
   const upstream = await testUpstream((_request, reply) => streamText(reply, words));
   const gateway = await testGateway(upstreamToml("up", upstream.url, { api_key: key }));
-  for (const path of ["/chat/completions", "/responses"])
+  for (const wire of wires)
     for (const stream of [true, false]) {
-      const body = path === "/responses" ? hello : helloChat;
-      const reply = await gateway.post(path, { ...body, model: "up/m", stream });
+      const body = { ...helloBodies[wire], model: "up/m", stream };
+      const reply = await gateway.post(wirePaths[wire].slice("/v1".length), body);
       expect(await reply.text()).toContain(JSON.stringify(words).slice(1, -1));
     }
   await request("GET", "/healthz");
