@@ -10,6 +10,8 @@ import {
 } from "../test/scripted-upstream.ts";
 import { sendReply, sendJson, formatStream, type ScriptedReply } from "../test/wire-replies.ts";
 
+import { wirePaths, wires, type Wire } from "./attack/wires.ts";
+
 /*
  * Streams of every kind that a gateway handles. The model's name selects the upstream's reply.
  */
@@ -25,8 +27,8 @@ const calls: ScriptedReply = {
 };
 
 interface StreamKind {
-  wire: "responses" | "chat";
-  upstream: "chat" | "responses";
+  wire: Wire;
+  upstream: Wire;
   model: string;
   body?: JsonObject;
   path?: string;
@@ -39,6 +41,7 @@ interface StreamKind {
 
 const done = "data: [DONE]";
 const completed = "response.completed";
+const stopped = "event: message_stop";
 
 const kinds: Record<string, StreamKind> = {
   "finished, Responses on Chat": {
@@ -64,6 +67,92 @@ const kinds: Record<string, StreamKind> = {
     upstream: "responses",
     model: "answers",
     expectedText: done,
+  },
+  "finished, Messages on Chat": {
+    wire: "messages",
+    upstream: "chat",
+    model: "answers",
+    expectedText: stopped,
+  },
+  "finished, Messages on Responses": {
+    wire: "messages",
+    upstream: "responses",
+    model: "answers",
+    expectedText: stopped,
+  },
+  "finished, Messages on Messages": {
+    wire: "messages",
+    upstream: "messages",
+    model: "answers",
+    expectedText: stopped,
+  },
+  "finished, Responses on Messages": {
+    wire: "responses",
+    upstream: "messages",
+    model: "answers",
+    expectedText: completed,
+  },
+  "finished, Chat on Messages": {
+    wire: "chat",
+    upstream: "messages",
+    model: "answers",
+    expectedText: done,
+  },
+  "finished with calls, Messages on Chat": {
+    wire: "messages",
+    upstream: "chat",
+    model: "calls",
+    expectedText: stopped,
+  },
+  "finished with calls, Responses on Messages": {
+    wire: "responses",
+    upstream: "messages",
+    model: "calls",
+    expectedText: completed,
+  },
+  "not streamed, Messages": {
+    wire: "messages",
+    upstream: "chat",
+    model: "answers",
+    body: { stream: false },
+    expectedText: "end_turn",
+  },
+  "counted tokens, Messages": {
+    wire: "messages",
+    upstream: "chat",
+    model: "answers",
+    path: "/v1/messages/count_tokens",
+    expectedText: "input_tokens",
+  },
+  "client disconnects in mid-stream, Messages on Chat": {
+    wire: "messages",
+    upstream: "chat",
+    model: "hangs",
+    disconnectsAt: "Hi",
+  },
+  "client disconnects in mid-stream, Messages on Messages": {
+    wire: "messages",
+    upstream: "messages",
+    model: "hangs",
+    disconnectsAt: "Hi",
+  },
+  "client disconnects in mid-stream, Chat on Messages": {
+    wire: "chat",
+    upstream: "messages",
+    model: "hangs",
+    disconnectsAt: "Hi",
+  },
+  "truncated by the upstream, Messages": {
+    wire: "messages",
+    upstream: "chat",
+    model: "truncates",
+    expectedText: "event: error",
+  },
+  "rejected by the upstream, Messages": {
+    wire: "messages",
+    upstream: "messages",
+    model: "rejects",
+    status: 422,
   },
   "finished with calls": {
     wire: "responses",
@@ -158,7 +247,7 @@ export async function startLeakUpstream(): Promise<{ toml: string; close(): Prom
   const rejectedOnce = new Set<string>();
   const scripts: Record<
     string,
-    (speaks: "chat" | "responses", response: ServerResponse, body: JsonObject) => void
+    (speaks: Wire, response: ServerResponse, body: JsonObject) => void
   > = {
     answers: (speaks, response, body) => sendReply(speaks, response, body, reply),
     calls: (speaks, response, body) => sendReply(speaks, response, body, calls),
@@ -192,10 +281,11 @@ export async function startLeakUpstream(): Promise<{ toml: string; close(): Prom
     // Only what the check needs is stored, so that its own requests do not fill the memory.
     upstream.requests.length = 0;
     if (path.endsWith("/embeddings")) return sendJson(response, { data: [{ embedding: [1, 2] }] });
-    const speaks = path.endsWith("/responses") ? "responses" : "chat";
+    const speaks = wires.find((wire) => path.endsWith(wirePaths[wire])) ?? "chat";
     scripts[body["model"] as string]?.(speaks, response, body);
   });
-  const toml = `[server]\nport = 0\n${upstreamToml("chat", upstream.url)}${upstreamToml("responses", upstream.url, { speaks: "responses" })}`;
+  const upstreams = wires.map((speaks) => upstreamToml(speaks, upstream.url, { speaks }));
+  const toml = `[server]\nport = 0\n${upstreams.join("")}`;
   return { toml, close: () => upstream.close() };
 }
 
@@ -209,13 +299,13 @@ export async function runStream(
   const kind = kinds[name];
   if (kind === undefined) throw new Error(`unknown kind of stream: ${name}`);
   const { wire, disconnectsAt, expectedText, status = 200 } = kind;
-  const path = kind.path ?? (wire === "responses" ? "/v1/responses" : "/v1/chat/completions");
+  const path = kind.path ?? wirePaths[wire];
   const text = `Hi ${number}`;
   // Responses that a client wants stored are cached up to a limit, which is not a leak.
   const question =
     wire === "responses"
       ? { input: text, store: false }
-      : { messages: [{ role: "user", content: text }] };
+      : { max_tokens: 100, messages: [{ role: "user", content: text }] };
   const body = { model: `${kind.upstream}/${kind.model}`, stream: true, ...question, ...kind.body };
   return new Promise((resolve) => {
     const clientRequest = request(url + path, { method: "POST", agent }, (response) => {

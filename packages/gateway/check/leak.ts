@@ -1,6 +1,6 @@
 /*
  * npm run check:leak [-- STREAMS]
- * Runs 10,000 streams of every kind through one gateway: finished, aborted, failed, rejected, retried, in both APIs. The
+ * Runs 10,000 streams of every kind through one gateway: finished, aborted, failed, rejected, retried, in every API. The
  * heap must not grow with them, and the number of sockets and timers must be the same afterwards. Prints the memory after
  * each round. Exits with 1 if there is a leak.
  */

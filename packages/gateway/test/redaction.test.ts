@@ -4,6 +4,7 @@ import type { JsonObject } from "@deltawire/wire";
 import { expect, test } from "vitest";
 import { sendRawRequest } from "./raw-http.ts";
 import { upstreamToml } from "./test-gateway.ts";
+import { helloBodies, wires } from "../check/attack/wires.ts";
 import { testGateway, testUpstream, hello, helloChat } from "./gateway-fixture.ts";
 import {
   beginStream,
@@ -120,7 +121,8 @@ token = "env:TOKEN"
 ${upstreamToml("chat", upstream.url, { api_key: "env:CHAT_KEY", retries: 0 })}
 [upstreams.chat.headers]
 x-team-key = "env:HEADER_VALUE"
-${upstreamToml("responses", upstream.url, { api_key: secrets.responsesKey, speaks: "responses", retries: 0 })}`,
+${upstreamToml("responses", upstream.url, { api_key: secrets.responsesKey, speaks: "responses", retries: 0 })}
+${upstreamToml("messages", upstream.url, { api_key: secrets.responsesKey, speaks: "messages", retries: 0 })}`,
     { env },
   );
 
@@ -147,7 +149,7 @@ ${upstreamToml("responses", upstream.url, { api_key: secrets.responsesKey, speak
   const unredacted: string[] = [];
   for (const name of Object.keys(leakingReplies)) {
     const before = received.length;
-    for (const up of ["chat", "responses"]) {
+    for (const up of wires) {
       await request("POST", "/v1/embeddings", env.TOKEN, JSON.stringify({ model: `${up}/fine` }));
       // Five failures in a row would pause the model.
       gateway.relay.upstreams.get(up)?.health.recordSuccess(name, Date.now());
@@ -161,6 +163,8 @@ ${upstreamToml("responses", upstream.url, { api_key: secrets.responsesKey, speak
         );
         const chat = { ...helloChat, model, stream, seed: 1 };
         await request("POST", "/v1/chat/completions", env.TOKEN, JSON.stringify(chat));
+        const messages = { ...helloBodies.messages, model, stream };
+        await request("POST", "/v1/messages", env.TOKEN, JSON.stringify(messages));
       }
       await request("POST", "/v1/embeddings", env.TOKEN, JSON.stringify({ model, input: "x" }));
       const upload = `--x\r\ncontent-disposition: form-data; name="model"\r\n\r\n${model}\r\n--x--\r\n`;
@@ -180,7 +184,7 @@ ${upstreamToml("responses", upstream.url, { api_key: secrets.responsesKey, speak
     for (const token of [env.TOKEN, secrets.wrongToken])
       await request("POST", "/v1/responses", token, body);
   await upstream.close();
-  for (const up of ["chat", "responses"])
+  for (const up of wires)
     await request(
       "POST",
       "/v1/responses",
