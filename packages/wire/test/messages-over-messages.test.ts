@@ -102,6 +102,16 @@ test("unknown blocks and fields pass through; unknown events and deltas only on 
 });
 
 describe("a misbehaving endpoint is repaired:", () => {
+  test("token counts that are not numbers", () => {
+    const usage = { input_tokens: 5, output_tokens: "many", cache_read_input_tokens: -1 };
+    const { message } = repair([
+      messageStart({ usage }),
+      ...textBlock(0, "Hi"),
+      ...messageEnd("end_turn", { output_tokens: false }),
+    ]);
+    expect(message?.usage).toMatchObject({ input_tokens: 5, output_tokens: 0 });
+  });
+
   test("a start without the required fields, and usage of another wire", () => {
     const { out, message } = repair([
       { type: "message_start", message: { id: "chatcmpl-1", content: [], model: "glm" } },
