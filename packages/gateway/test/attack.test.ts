@@ -53,6 +53,40 @@ test.each<[string, Partial<ClientReply>, boolean]>([
   expect(findReplyFaults(completeReply, chatStream).length > 0).toBe(isWrong);
 });
 
+const messageStart =
+  'event: message_start\ndata: {"type":"message_start","message":{"id":"m","type":"message","role":"assistant","model":"m","content":[],"usage":{"input_tokens":1,"output_tokens":1}}}\n\n';
+const messageEnd =
+  'event: message_delta\ndata: {"type":"message_delta","delta":{"stop_reason":"end_turn"}}\n\nevent: message_stop\ndata: {"type":"message_stop"}\n\n';
+const openBlock =
+  'event: content_block_start\ndata: {"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}\n\n';
+const overloaded = '{"type":"error","error":{"type":"overloaded_error","message":"x"}}';
+
+test.each<[string, string, boolean]>([
+  ["a complete one", messageStart + messageEnd, false],
+  ["one without message_stop", messageStart, true],
+  ["one that ends with an error", `${messageStart}event: error\ndata: ${overloaded}\n\n`, false],
+  ["events without names", (messageStart + messageEnd).replaceAll(/^event: .*\n/gm, ""), true],
+  ["two starts", messageStart + messageStart + messageEnd, true],
+  ["a block inside another", messageStart + openBlock + openBlock + messageEnd, true],
+  ["an event after the end", messageStart + messageEnd + openBlock, true],
+])(
+  "the check of replies judges this stream to a Messages client correctly: %s",
+  (_, text, isWrong) => {
+    const reply: ClientReply = { status: 200, headers: events, text, ...complete };
+    const expectation = { wire: "messages", stream: true, upstream: "chat" } as const;
+    expect(findReplyFaults(reply, expectation).length > 0).toBe(isWrong);
+  },
+);
+
+test("an error to a Messages client must have the format of its API", () => {
+  const judge = (text: string): number => {
+    const reply: ClientReply = { status: 503, headers: json, text, ...complete };
+    return findReplyFaults(reply, { wire: "messages", stream: true, upstream: "chat" }).length;
+  };
+  expect(judge(overloaded)).toBe(0);
+  expect(judge('{"error":{"message":"x","type":"server_error"}}')).toBe(1);
+});
+
 test("a gateway under attack measures itself, and is stopped afterwards", async () => {
   const target = await Target.start({
     toml: "[server]\nport = 0\ndemo = true\n",

@@ -45,8 +45,7 @@ async function readEnd(client: Wire, response: Response): Promise<string> {
   const events = await readEvents(response);
   const last = events.at(-1) ?? {};
   if (client === "chat") return last["error"] === undefined ? "complete" : "failed";
-  if (client === "responses")
-    return last["type"] === "response.failed" ? "failed" : String(last["type"]);
+  if (client === "responses") return last["type"] === "response.failed" ? "failed" : "complete";
   expect(findMessagesStreamFaults(events)).toEqual([]);
   return last["type"] === "error" ? "failed" : "complete";
 }

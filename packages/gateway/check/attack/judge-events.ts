@@ -124,7 +124,7 @@ export function findMessagesStreamFaults(events: readonly JsonObject[]): string[
         if (index !== nextIndex) faults.add("block indexes with gaps");
         nextIndex += 1;
         const block = event["content_block"] as JsonObject;
-        openBlock = { index, type: String(block["type"]) };
+        openBlock = { index, type: block["type"] as string };
         if (openBlock.type !== "tool_use") break;
         for (const fault of findCallFaults(block, callIds)) faults.add(fault);
         break;
