@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from "node:http";
 import {
+  buildTokenCount,
   decodeMessagesRequest,
-  estimateMessagesTokens,
   WireError,
   type MessagesRequest,
 } from "@deltawire/wire";
@@ -62,12 +62,7 @@ export async function countMessagesTokens(
         if (!isMissing) throw error;
       }
   }
-  sendJson(
-    context.response,
-    200,
-    { input_tokens: estimateMessagesTokens(request) },
-    { "x-deltawire-estimated": "true" },
-  );
+  sendJson(context.response, 200, buildTokenCount(request));
 }
 
 async function forwardCount(

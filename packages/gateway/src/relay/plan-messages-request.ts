@@ -52,6 +52,7 @@ function planOverChat(client: MessagesClientRequest, context: PlanContext): Rela
     profile,
     upstreamModel: model,
     unseal: (signature) => reasoningCarrier.unseal(signature),
+    hash: hashIdentifier,
     lookupReasoning: (callId) => reasoningCarrier.lookup(callId, conversation),
   });
   const createTranslator = (): Translator<UpstreamChatEvent> =>
