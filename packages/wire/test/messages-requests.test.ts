@@ -774,4 +774,18 @@ describe("a Messages request to a Messages upstream", () => {
     expect(body.messages[1]?.content).toEqual([{ type: "text", text: "b" }]);
     expect(repairs.counts.get("reasoning_dropped")).toBe(1);
   });
+
+  test.each([
+    [16_000, { type: "enabled", budget_tokens: 12_800 }],
+    [1000, { type: "disabled" }],
+  ])("thinks less than max_tokens if that is lowered to %s", (maxTokensLimit, thinking) => {
+    const request = decode({
+      max_tokens: 32_000,
+      thinking: { type: "enabled", budget_tokens: 31_999 },
+    });
+    const { body, repairs } = repairMessagesRequest(request, { maxTokensLimit });
+    expect(body).toMatchObject({ max_tokens: maxTokensLimit, thinking });
+    expect(findMessagesRequestFaults(body)).toEqual([]);
+    expect(repairs.counts.get("parameter_changed")).toBe(2);
+  });
 });

@@ -3,6 +3,7 @@ import { nonEmptyString } from "../json.ts";
 import { hashReasoningText, type UnsealReasoning } from "../mapping/reasoning.ts";
 import { collectCallIds } from "../messages-client/collect-call-ids.ts";
 import { applyMessagesFlags, type MessagesFlags } from "../messages-upstream/messages-flags.ts";
+import { limitThinkingBudget } from "../messages-upstream/thinking-budget.ts";
 import { Repairs } from "../repairs.ts";
 import type {
   MessageContentBlock,
@@ -47,7 +48,7 @@ export function repairMessagesRequest(
   if (stream !== undefined && stream !== request.stream) body = { ...body, stream };
   if (limit !== undefined && (request.max_tokens ?? 0) > limit) {
     repairs.add("parameter_changed", `max_tokens: ${request.max_tokens} -> ${limit}`);
-    body = { ...body, max_tokens: limit };
+    body = { ...body, max_tokens: limit, ...limitThinking(request.thinking, limit, repairs) };
   }
   const messages = request.messages.map((message) => repairThinking(message, options, repairs));
   if (messages.some((message, index) => message !== request.messages[index]))
@@ -62,6 +63,22 @@ export function repairMessagesRequest(
     usedCallIds: new Set(collectCallIds(request)),
     repairs,
     fields: report.outcomes,
+  };
+}
+
+/** Lowers a thinking budget that is not below the lowered `max_tokens`, which the API rejects. */
+function limitThinking(
+  thinking: MessagesRequest["thinking"],
+  maxTokens: number,
+  repairs: Repairs,
+): Pick<MessagesRequest, "thinking"> {
+  const budget = thinking?.budget_tokens ?? 0;
+  if (thinking?.type !== "enabled" || budget < maxTokens) return {};
+  const limited = limitThinkingBudget(budget, maxTokens);
+  repairs.add("parameter_changed", `thinking.budget_tokens: ${budget} -> ${limited ?? "disabled"}`);
+  return {
+    thinking:
+      limited === undefined ? { type: "disabled" } : { ...thinking, budget_tokens: limited },
   };
 }
 

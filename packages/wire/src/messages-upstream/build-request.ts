@@ -15,6 +15,7 @@ import type {
 import { toObjectSchema } from "../tools/json-schema.ts";
 import { buildTurns } from "./build-turns.ts";
 import { applyMessagesFlags, type MessagesFlags } from "./messages-flags.ts";
+import { limitThinkingBudget, minThinkingBudget } from "./thinking-budget.ts";
 
 /** A request of any wire, in the form from which a Messages request is built. */
 export interface ConversationForMessages {
@@ -132,9 +133,6 @@ const budgets: Readonly<Record<string, number>> = {
   xhigh: 48_000,
   max: 64_000,
 };
-const minBudget = 1024;
-/** The part of `max_tokens` that thinking may use, so that the answer has room. */
-const maxBudgetShare = 0.8;
 
 function buildThinking(
   effort: string | undefined,
@@ -156,8 +154,8 @@ function buildThinking(
       ? { thinking: { type: "adaptive" }, effort: sentEffort }
       : { effort: sentEffort };
   }
-  const budget = Math.min(budgets[effort] ?? minBudget, Math.floor(maxTokens * maxBudgetShare));
-  if (canThink && budget >= minBudget)
+  const budget = limitThinkingBudget(budgets[effort] ?? minThinkingBudget, maxTokens);
+  if (canThink && budget !== undefined)
     return { thinking: { type: "enabled", budget_tokens: budget } };
   const reason = canThink
     ? "max_tokens is too low for thinking"
