@@ -92,10 +92,13 @@ const serverErrorStatuses = new Set([500, 502]);
 
 /** Errors that may name a parameter but have another cause. */
 const unrelatedErrorPatterns = [
-  // The context is full: "maximum context length is 8192 tokens … reduce the length of the messages or max_tokens"
-  /context[ _](?:length|window|size)|maximum context|prompt is too long|input is too long|reduce the length|too many (?:input )?tokens|exceeds?[^.\n]{0,60}tokens?\b/i,
+  // The context is full: "maximum context length is 8192 tokens … reduce the length of the messages or max_tokens". Groq only
+  // compares the limit of output tokens: "the maximum value for `max_tokens` is less than the `context_window`".
+  /(?<!is less than the `?)context[ _](?:length|window|size)|maximum context|prompt is too long|input is too long|reduce the length|too many (?:input )?tokens|exceeds?\b(?! (?:the )?model's maximum output)[^.\n]{0,60}tokens?\b/i,
   /api[ _]key|unauthori[sz]ed|authentication|quota|billing|insufficient (?:funds|balance|credits)|rate.?limit|too many requests|overloaded/i,
   /model_not_found|(?:model|engine|deployment)\b[^.\n]{0,60}(?:does not exist|not found|not exist)|unknown model|no such model/i,
+  // Anthropic: {"type": "not_found_error", "message": "model: claude-x"}
+  /^model: \S+$/m,
   /content[ _]?(?:filter|policy|management)|data_inspection|responsible ?ai|moderation|usage polic/i,
   // The server needs different startup flags (vLLM), or the model made a mistake (Groq)
   /requires --enable-auto-tool-choice|requires --tool-call-parser|tool choice is none, but model called/i,

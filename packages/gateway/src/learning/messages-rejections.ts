@@ -1,6 +1,7 @@
 import { isObject, type JsonObject, type MessagesFlags } from "@deltawire/wire";
 import { filterObjects } from "./inspect-request.ts";
 import type { LessonChange, LessonRule, RequestAttempt } from "./lesson.ts";
+import { isAboutCombination, markRequestSpecific } from "./request-specific-errors.ts";
 
 /*
  * Errors of Messages upstreams. The comments name the servers and issues that the patterns come from. Clients of the same API,
@@ -84,11 +85,13 @@ export const messagesRejections: readonly LessonRule[] = [
       /thinking["'`]?(?::| is| are)? ?(?:not supported|unsupported|extra inputs)/i,
     ],
     description: "does not support thinking; none is requested",
-    createChange: ({ messages = {}, clientApi, body }) => {
-      if (clientApi === "messages") return dropThinkingFields(messages, body);
+    createChange: ({ messages = {}, clientApi, body }, { text }) => {
+      // "… when tool_choice forces tool use"
+      const change = markRequestSpecific(isAboutCombination(text));
+      if (clientApi === "messages") return dropThinkingFields(messages, body, change);
       return messages.thinkingStyle === "none"
         ? undefined
-        : { messages: { thinkingStyle: "none" } };
+        : { messages: { thinkingStyle: "none" }, ...change };
     },
   },
 
