@@ -1,5 +1,11 @@
 import type { ChatErrorCode } from "@deltawire/agent";
-import { toMessageError, WireError, type MessageError, type WireErrorCode } from "@deltawire/wire";
+import {
+  parseUpstreamFailure,
+  toMessageError,
+  WireError,
+  type MessageError,
+  type WireErrorCode,
+} from "@deltawire/wire";
 
 /** Reasons to reject a request before it is sent upstream, and the ways in which the upstream request can fail. */
 export type GatewayErrorCode =
@@ -248,9 +254,10 @@ export function toMessagesErrorReply(
   const provider = error instanceof GatewayError ? error.providerError : undefined;
   const isKeyRejected =
     code === "upstream_rejected" && (reply.status === 401 || reply.status === 403);
-  const quoted = quotedCodes.has(code) && !isKeyRejected ? provider?.["message"] : undefined;
+  const isQuoted = quotedCodes.has(code) && !isKeyRejected && Boolean(provider?.["message"]);
   const message = truncate(
-    typeof quoted === "string" && quoted !== "" ? quoted : String(reply.body.error["message"]),
+    // Of OpenRouter's "Provider returned error" the cause is added.
+    isQuoted ? parseUpstreamFailure(provider).message : String(reply.body.error["message"]),
     maxMessageLength,
   );
   const status = code === "insufficient_quota" ? 402 : reply.status;

@@ -206,6 +206,46 @@ describe("a Messages client", () => {
     },
   );
 
+  test("gets these words for the status 500 of llama.cpp too, but not because a model has such a name", async () => {
+    const ask = async (status: number, message: string) => {
+      const { gateway } = await gatewayFixture(
+        { status, json: { error: { message } } },
+        { upstream: { retries: 0 } },
+      );
+      const source = { type: "base64", media_type: "image/png", data: "aGk=" };
+      const content = [{ type: "image", source }];
+      const response = await post(gateway.url, { ...hello, messages: [{ role: "user", content }] });
+      const { error } = (await response.json()) as { error: { message: string } };
+      return [response.status, error.message];
+    };
+    const hint = "you may need to provide the mmproj";
+    expect(await ask(500, `image input is not supported - hint: ${hint}`)).toEqual([
+      400,
+      "capability_rejected: image_block",
+    ]);
+    const message = "tools are not supported by gpt-4-vision-preview";
+    expect(await ask(400, message)).toEqual([400, message]);
+  });
+
+  test("gets the cause of OpenRouter's errors, with the words after which Claude Code compacts", async () => {
+    const ask = async (cause: string) => {
+      const { gateway } = await gatewayFixture({
+        status: 400,
+        json: {
+          error: { message: "Provider returned error", code: 400, metadata: { raw: cause } },
+        },
+      });
+      const { error } = (await (await post(gateway.url, hello)).json()) as {
+        error: { message: string };
+      };
+      return error.message;
+    };
+    expect(
+      await ask("maximum context length is 8192 tokens, however you requested 9000 tokens"),
+    ).toBe("prompt is too long: 9000 tokens > 8192 maximum");
+    expect(await ask("bad schema")).toBe("Provider returned error: bad schema");
+  });
+
   test("may change to a model of another provider, which never gets the thinking of the first one", async () => {
     const chat = await startUpstream(
       toScript({
@@ -233,8 +273,11 @@ describe("a Messages client", () => {
     ];
     for (const model of ["other/m", "up/m"])
       expect((await post(gateway.url, { ...hello, model, messages: history })).status).toBe(200);
-    expect(JSON.stringify(messages.requests[0]?.body)).not.toMatch(/Secret thought|thinking/);
-    expect(messages.requests).toHaveLength(1);
+    const count = { model: "other/m", messages: history };
+    expect((await post(gateway.url, count, {}, "/count_tokens")).status).toBe(200);
+    expect(messages.requests).toHaveLength(2);
+    for (const { body } of messages.requests)
+      expect(JSON.stringify(body)).not.toMatch(/Secret thought|thinking/);
     expect(chat.requests[1]?.body["messages"]).toMatchObject([
       { role: "user" },
       { role: "assistant", reasoning_content: "Secret thought." },
@@ -304,13 +347,33 @@ describe("a count of tokens", () => {
     });
   });
 
-  test("is estimated if a Messages upstream cannot count", async () => {
+  test.each([404, 429, 500])(
+    "is estimated if a Messages upstream cannot count (%i), which still serves the model",
+    async (status) => {
+      const { gateway } = await gatewayFixture(
+        ({ path }) =>
+          path.endsWith("/count_tokens")
+            ? { status, json: { type: "error", error: { type: "api_error", message: "no" } } }
+            : { sse: messagesText },
+        { upstream: { speaks: "messages" } },
+      );
+      const counts = await Promise.all(
+        Array.from({ length: 22 }, () => post(gateway.url, request, {}, "/count_tokens")),
+      );
+      for (const response of counts)
+        expect([response.status, await response.json()]).toMatchObject([200, { estimated: true }]);
+      expect((await post(gateway.url, hello)).status).toBe(200);
+    },
+  );
+
+  test("fails with the error of a Messages upstream that rejects the request", async () => {
+    const error = { type: "invalid_request_error", message: "messages: first must be user" };
     const { gateway } = await gatewayFixture(
-      { status: 404, json: { type: "error", error: { type: "not_found_error", message: "no" } } },
+      { status: 400, json: { type: "error", error } },
       { upstream: { speaks: "messages" } },
     );
     const response = await post(gateway.url, request, {}, "/count_tokens");
-    expect([response.status, await response.json()]).toMatchObject([200, { estimated: true }]);
+    expect([response.status, await response.json()]).toMatchObject([400, { error }]);
   });
 });
 
@@ -376,6 +439,34 @@ describe("a Messages upstream", () => {
         { role: "assistant", content: [{ type: "text", text: "Searching. " }, search] },
       ]);
     });
+
+    test.each([true, false])(
+      "is continued if each part is complete JSON (stream: %s)",
+      async (stream) => {
+        const toMessage = (content: object[], stop: string) => ({
+          json: {
+            id: "msg_1",
+            type: "message",
+            role: "assistant",
+            model: "m",
+            content,
+            stop_reason: stop,
+            stop_sequence: null,
+            usage: { input_tokens: 9, output_tokens: 2 },
+          },
+        });
+        const { gateway } = await gatewayFixture(
+          (request) =>
+            isContinuation(request)
+              ? toMessage([{ type: "text", text: "Hi there" }], "end_turn")
+              : toMessage([{ type: "text", text: "Searching. " }, search], "pause_turn"),
+          { upstream: { speaks: "messages" } },
+        );
+        const text = await (await gateway.post("/chat/completions", { ...chat, stream })).text();
+        for (const part of ["Searching. ", "Hi there"]) expect(text).toContain(part);
+        expect(text.match(/"finish_reason":"stop"/g)).toHaveLength(1);
+      },
+    );
 
     test("is continued at most five times, and then incomplete", async () => {
       const { gateway, upstream } = await gatewayFixture(

@@ -9,7 +9,6 @@ import { GatewayError } from "../gateway-error.ts";
 import { forwardReply } from "../passthrough/forward-reply.ts";
 import { selectInformationalHeaders } from "../passthrough/forwarded-headers.ts";
 import type { MessagesClientRequest } from "../relay/client-request.ts";
-import { messagesApiVersion } from "../relay/relay-plan.ts";
 import { RequestSource } from "../upstream/request-source.ts";
 import type { ExchangeRecord } from "../upstream/upstream-client.ts";
 import type { UpstreamHeaders } from "../upstream/send-request.ts";
@@ -24,18 +23,21 @@ export async function serveMessages(
   services: ModelRouteServices,
 ): Promise<void> {
   const request = await readMessagesRequest(context, { requiresMaxTokens: true });
-  const client: MessagesClientRequest = {
-    wire: "messages",
-    request,
-    headers: selectMessagesHeaders(context.request.headers),
-    requestId: context.id,
+  await serveReply(context, services, {
+    ...createClientRequest(context, request),
     onUpstreamHeaders: (headers) => addInformationalHeaders(context, services, headers),
-  };
-  await serveReply(context, services, client);
+  });
 }
 
-/** Statuses of a server that does not count tokens. */
-const missingCountStatuses: ReadonlySet<number | undefined> = new Set([404, 405, 501]);
+function createClientRequest(
+  { request: { headers }, id }: RequestContext,
+  request: MessagesRequest,
+): MessagesClientRequest {
+  return { wire: "messages", request, headers: selectMessagesHeaders(headers), requestId: id };
+}
+
+/** Statuses of a server that does not count tokens, or not now. */
+const missingCountStatuses: ReadonlySet<number | undefined> = new Set([404, 405, 429]);
 
 /**
  * Serves `POST /v1/messages/count_tokens`: the count of a Messages upstream, else an estimate, which is rather too high, so that
@@ -58,8 +60,9 @@ export async function countMessagesTokens(
       try {
         return await forwardCount(context, services, request, target);
       } catch (error) {
-        const isMissing = error instanceof GatewayError && missingCountStatuses.has(error.status);
-        if (!isMissing) throw error;
+        if (!(error instanceof GatewayError)) throw error;
+        if (error.code === "upstream_rejected" && !missingCountStatuses.has(error.status))
+          throw error;
       }
   }
   sendJson(context.response, 200, buildTokenCount(request));
@@ -72,23 +75,34 @@ async function forwardCount(
   target: { upstream: string; model: string },
 ): Promise<void> {
   const { response, signal } = context;
-  const record: ExchangeRecord = { attempts: 0, lessons: [], repairs: new Map() };
-  context.record = record;
-  const headers = {
-    "content-type": "application/json",
-    accept: "application/json",
-    "anthropic-version": messagesApiVersion,
-    ...selectMessagesHeaders(context.request.headers),
+  const record: ExchangeRecord = {
+    upstreamModel: target.model,
+    attempts: 0,
+    lessons: [],
+    repairs: new Map(),
   };
+  context.record = record;
   const source = new RequestSource(getClientScope(context), request);
-  const exchange = { targets: [target], signal, record, source };
-  const result = await relay.request(exchange, (_upstream, model) => ({
-    send: (upstreamRequest) =>
-      upstreamRequest.send(
+  const client = createClientRequest(context, request);
+  const exchange = {
+    // Without the model: a server that fails to count may still serve the model, which must not be paused.
+    targets: [{ ...target, model: "" }],
+    signal,
+    record,
+    source,
+    isRetriedByCaller: true,
+  };
+  const result = await relay.request(exchange, (upstream) => ({
+    send: (upstreamRequest) => {
+      const { headers, body } = relay.buildMessagesRequest(upstream, target.model, {
+        client,
+        source,
+      });
+      return upstreamRequest.send(
         {
           path: "/messages/count_tokens",
-          headers,
-          body: JSON.stringify({ ...request, model }),
+          headers: { "content-type": "application/json", accept: "application/json", ...headers },
+          body: JSON.stringify(body),
         },
         {
           signal,
@@ -103,7 +117,8 @@ async function forwardCount(
               connection,
             ),
         },
-      ),
+      );
+    },
   }));
   if (result === "aborted") response.destroy();
 }

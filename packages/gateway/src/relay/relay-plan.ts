@@ -119,7 +119,7 @@ export function buildResponsesPlan(
 }
 
 /** Every server knows this version; newer ones reject parameters that OpenAI clients send. */
-export const messagesApiVersion = "2023-06-01";
+const messagesApiVersion = "2023-06-01";
 
 export function buildMessagesPlan(
   client: ClientRequest,

@@ -8,6 +8,7 @@ import type { EnvelopeCipher } from "../reasoning/envelope-cipher.ts";
 import { ReasoningCarrier } from "../reasoning/reasoning-carrier.ts";
 import { ReasoningCache } from "../reasoning/reasoning-cache.ts";
 import type { FailedAttempt, AttemptOutcome } from "../upstream/attempt-outcome.ts";
+import type { RequestSource } from "../upstream/request-source.ts";
 import {
   UpstreamClient,
   type Exchange,
@@ -18,7 +19,7 @@ import { toCapabilityRejection } from "./capability-rejection.ts";
 import { fetchLinkedFiles } from "./fetch-linked-files.ts";
 import { sendForEachChoice } from "./merge-choices.ts";
 import { buildRelayPlan } from "./build-relay-plan.ts";
-import type { ClientRequest } from "./client-request.ts";
+import type { ClientRequest, MessagesClientRequest } from "./client-request.ts";
 import { limitOutputTokens } from "./limit-output-tokens.ts";
 import type { PlannedReply, RelayPlan } from "./relay-plan.ts";
 import type { ReplyReceiver } from "./receiver.ts";
@@ -87,6 +88,17 @@ export class Relay extends UpstreamClient {
     return this.lessons.getSpeaks(upstream, model) ?? (config && getInitialApi(config, client));
   }
 
+  /** Returns a request as a Messages upstream receives it, with the lessons of its model: without thinking of other providers. */
+  buildMessagesRequest(
+    upstream: Upstream,
+    model: string,
+    exchange: { client: MessagesClientRequest; source: RequestSource },
+  ): Pick<RelayPlan, "headers" | "body"> {
+    const behavior = this.#getKnownBehavior(upstream, model, [], exchange.client);
+    const options = { ...exchange, targets: [] };
+    return this.#buildPlan(options, upstream, model, { ...behavior, speaks: "messages" });
+  }
+
   /** True if all of these upstreams receive the requests of Responses clients in their own API. */
   forwardsResponses(targets: RelayExchange["targets"]): boolean {
     return targets.every((target) => this.getApi(target, { wire: "responses" }) === "responses");
@@ -141,7 +153,7 @@ export class Relay extends UpstreamClient {
   }
 
   #buildPlan(
-    { client, source, targets }: RelayExchange,
+    { client, source, targets }: Pick<RelayExchange, "client" | "source" | "targets">,
     { config }: Upstream,
     model: string,
     behavior: Omit<RequestAttempt, "body">,

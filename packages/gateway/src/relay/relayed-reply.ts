@@ -79,12 +79,15 @@ export class RelayedReply implements UpstreamReplyReader {
     const { connection, turn } = this.#options;
     try {
       this.#reply.end(endReason, this.#out);
-      if (turn?.isPaused === true)
+      if (turn?.isPaused === true) {
+        // A complete reply is read at its end.
+        this.#flush();
         return connection.finish({
           type: "answered",
           usage: this.#reply.usage,
           failure: undefined,
         });
+      }
       if (this.#reply.hasBegun || this.#reply.rejection !== undefined) this.#flush();
     } catch (error) {
       return this.#failAtLimit(error);
