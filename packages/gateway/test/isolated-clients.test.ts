@@ -318,6 +318,13 @@ describe("a digest of what precedes a call", () => {
     );
   });
 
+  test("is the same if the text of the answer before it was moved behind the results", () => {
+    const text = { type: "message", role: "assistant", content: "Step 1" };
+    const before = [user("One"), call, result, text];
+    const next = { ...call, call_id: "call_1" };
+    expect(digest([...before, next]).getDigestBefore("call_1")).toBe(digest(before).digest);
+  });
+
   test("differs with every text, call, argument and result before it", () => {
     const other = { ...call, call_id: "call_other" };
     const all = [

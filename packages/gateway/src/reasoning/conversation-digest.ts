@@ -22,7 +22,7 @@ export class ConversationDigest {
     return this.#compute().byCallId.get(callId);
   }
 
-  /** The digest of the complete conversation, which precedes the next reply. */
+  /** The digest of what precedes the next reply. */
   get digest(): string {
     return this.#compute().digest;
   }
@@ -35,7 +35,7 @@ export class ConversationDigest {
 interface Digests {
   /** Digests by call id; undefined for an id that several calls have. */
   readonly byCallId: ReadonlyMap<string, string | undefined>;
-  /** The digest of the complete conversation. */
+  /** The digest of what precedes the next reply. */
   readonly digest: string;
 }
 
@@ -44,7 +44,7 @@ function computeDigests(client: string, items: readonly ResponseInputItem[]): Di
   const byCallId = new Map<string, string | undefined>();
   addField(hash, "client", client);
   /** The hash before the current reply; its digest is computed if the reply has a call. */
-  let reply: { hashBefore: Hash; digest?: string } | undefined;
+  let reply: ReplyStart | undefined;
   for (const item of items) {
     if (item.type === "reasoning") continue;
     if (!isReply(item)) reply = undefined;
@@ -52,13 +52,25 @@ function computeDigests(client: string, items: readonly ResponseInputItem[]): Di
       reply ??= { hashBefore: hash.copy() };
       const id = "call_id" in item ? item["call_id"] : undefined;
       if (typeof id === "string") {
-        reply.digest ??= reply.hashBefore.digest("base64url");
-        byCallId.set(id, byCallId.has(id) ? undefined : reply.digest);
+        const replyDigest = digestReply(reply);
+        byCallId.set(id, byCallId.has(id) ? undefined : replyDigest);
       }
     }
     addItem(hash, item);
   }
-  return { byCallId, digest: hash.digest("base64url") };
+  // A reply that follows an answer continues it, as in later requests.
+  const digest = reply === undefined ? hash.digest("base64url") : digestReply(reply);
+  return { byCallId, digest };
+}
+
+interface ReplyStart {
+  readonly hashBefore: Hash;
+  /** Of `hashBefore`, which can be digested only once. */
+  digest?: string;
+}
+
+function digestReply(reply: ReplyStart): string {
+  return (reply.digest ??= reply.hashBefore.digest("base64url"));
 }
 
 /** True for the output of a model. */
