@@ -25,6 +25,7 @@ export interface Agent {
 interface AgentLimit {
   /** The scene is not played, or the model does not require its reasoning. */
   kind: "unsupported" | "loses-reasoning";
+  upstreams: readonly Wire[];
   reason: string;
 }
 
@@ -40,4 +41,14 @@ export interface AgentCommand {
   program: string;
   commandArguments: string[];
   env?: Record<string, string>;
+}
+
+/** Returns the limit of an agent in a cell of the table. */
+export function findLimit(
+  { limits }: Agent,
+  upstream: Wire,
+  scene: SceneName,
+): AgentLimit | undefined {
+  const limit = limits?.[scene];
+  return limit?.upstreams.includes(upstream) === true ? limit : undefined;
 }

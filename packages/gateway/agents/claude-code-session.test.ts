@@ -14,7 +14,10 @@ import {
 import { findReplyFaults } from "./reply-faults.ts";
 import { readSelection } from "./selection.ts";
 
-const agents = selectAgents(readSelection()).filter(({ name }) => name === "claude-code");
+// Older versions end the turn if a stream is cut off.
+const agents = selectAgents(readSelection()).filter(
+  ({ name, isLong }) => name === "claude-code" && isLong !== true,
+);
 
 test.for(agents.map((agent) => ({ agent, name: describeAgent(agent) })))(
   "$name works for twenty turns on a Chat upstream, each in a new process, and runs every command once",

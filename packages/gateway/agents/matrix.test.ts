@@ -3,7 +3,7 @@ import { performance } from "node:perf_hooks";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, test, type ExpectStatic } from "vitest";
 import { createAgentFixture, type AgentFixture } from "./agent-fixture.ts";
-import type { Agent } from "./agent.ts";
+import { findLimit, type Agent } from "./agent.ts";
 import { describeAgent, selectAgents } from "./agents.ts";
 import {
   buildAnswer,
@@ -29,12 +29,14 @@ describe.concurrent.each(
   selectAgents(readSelection()).map((agent) => ({ agent, name: describeAgent(agent) })),
 )("$name,", ({ agent, name }) => {
   describe.each(wires)("on a %s upstream,", (upstream) => {
-    const played = sceneNames.filter((scene) => agent.limits?.[scene]?.kind !== "unsupported");
+    const played = sceneNames.filter(
+      (scene) => findLimit(agent, upstream, scene)?.kind !== "unsupported",
+    );
     test.for(played)("scene %s", async (scene, { expect, task, onTestFailed, onTestFinished }) => {
       task.meta.cell = { agent: name, upstream, scene };
       const fixture = await createAgentFixture(agent, upstream, (wire, conversation) =>
         planReply(wire, conversation, {
-          isReasoningRequired: agent.limits?.[scene]?.kind !== "loses-reasoning",
+          isReasoningRequired: findLimit(agent, upstream, scene)?.kind !== "loses-reasoning",
         }),
       );
       onTestFinished(() => fixture.close());

@@ -1,5 +1,5 @@
 import { describeAgent } from "./agents.ts";
-import type { Agent } from "./agent.ts";
+import { findLimit, type Agent } from "./agent.ts";
 import { sceneNames } from "./model/scenes.ts";
 import { wires } from "./wires.ts";
 
@@ -33,7 +33,7 @@ export function formatTable(agents: readonly Agent[], results: readonly CellResu
         const cell = results.find(
           (each) => each.agent === name && each.upstream === upstream && each.scene === scene,
         );
-        return formatCell(cell) + addNote(agent.limits?.[scene]?.reason);
+        return formatCell(cell) + addNote(findLimit(agent, upstream, scene)?.reason);
       });
       return [name, upstream, ...cells];
     }),

@@ -93,7 +93,7 @@ export function planReply(
     reply: {
       id: `${mark}_${isRecall ? "recall" : done + 1}`,
       ...buildReasoning(mark, done + 1),
-      text: calls === undefined ? splitWords(buildText(script, mark)) : ["One ", "moment."],
+      text: calls === undefined ? splitWords(buildText(script, mark)) : ["Step ", `${done + 1}.`],
       ...(calls === undefined ? {} : { calls: calls.map((call) => buildCall(call, shell)) }),
     },
     ...(status === undefined ? {} : { failure: { key: `${mark} ${done}`, status } }),

@@ -3,6 +3,15 @@ import { join } from "node:path";
 import { clientSets, olderCodexSets } from "../../../../test/pinned-clients.ts";
 import { buildCommand, formatConfig } from "../../clients/codex.ts";
 import type { Agent } from "../agent.ts";
+import { wires } from "../wires.ts";
+
+const oldestSets: ReadonlySet<string> = new Set(["codex-0.98.0", "codex-0.94.0"]);
+
+const ignoredInterrupt = {
+  kind: "unsupported",
+  upstreams: wires,
+  reason: "codex 0.94.0 reads the stream to its end after an interrupt",
+} as const;
 
 /** Codex. Its last version with the Chat API is one of the older ones. */
 export const codexAgents: Agent[] = (["current", ...olderCodexSets] as const).map((set) => {
@@ -13,6 +22,9 @@ export const codexAgents: Agent[] = (["current", ...olderCodexSets] as const).ma
     set,
     version: clientSets[set]["@openai/codex"],
     isLong: set !== "current",
+    // These versions ask for OpenAI's models first.
+    ...(oldestSets.has(set) ? { outsideHost: "api.openai.com:443" } : {}),
+    ...(set === "codex-0.94.0" ? { limits: { cancel: ignoredInterrupt } } : {}),
     configure: ({ url, model, home }) =>
       writeFile(join(home, "config.toml"), formatConfig({ url, model, wire })),
     buildCommand(prompt, { home }, isResumed) {

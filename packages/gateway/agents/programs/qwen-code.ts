@@ -2,7 +2,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { getClientFolder } from "../../../../test/install-clients.ts";
 import type { Agent } from "../agent.ts";
-import { wires } from "../wires.ts";
+import { wires, type Wire } from "../wires.ts";
 
 const authTypes = { chat: "openai", responses: "openai-responses", messages: "anthropic" };
 
@@ -12,18 +12,23 @@ const settings = {
   general: { enableAutoUpdate: false },
 };
 
-const losesReasoning = {
-  kind: "loses-reasoning",
-  reason:
-    "qwen-code rewrites its first message when it resumes, and drops sealed reasoning, so that the upstream must not require it",
-} as const;
+/** The upstreams that require reasoning which qwen-code does not return when it resumes, by its API. */
+const lossyUpstreams: Readonly<Record<Wire, readonly Wire[]>> = {
+  chat: ["responses", "messages"],
+  responses: ["chat"],
+  messages: [],
+};
+
+const resumeReason =
+  "without the reasoning of the first turn: qwen-code rewrites its first message when it resumes, so that the gateway does not recognize the conversation, and returns only the text of reasoning on Chat, and only sealed reasoning on Responses";
 
 export const qwenCodeAgents: Agent[] = wires.map((wire) => ({
   name: "qwen-code",
   wire,
   set: "qwen-code",
-  // On Chat it returns the text of reasoning, but nothing that is sealed; on Responses nothing.
-  ...(wire === "messages" ? {} : { limits: { resume: losesReasoning } }),
+  limits: {
+    resume: { kind: "loses-reasoning", upstreams: lossyUpstreams[wire], reason: resumeReason },
+  },
   async configure({ home }) {
     await mkdir(join(home, ".qwen"));
     await writeFile(join(home, ".qwen", "settings.json"), JSON.stringify(settings));
