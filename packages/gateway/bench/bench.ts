@@ -13,15 +13,16 @@ import { measureStart, printStart, type StartRow } from "./start.ts";
 import { startTarget, targets, type RunningTarget, type Target } from "./targets.ts";
 
 /*
- * npm run bench:gateway [-- --quick] [-- --only NAME,…] [-- --json FILE]
+ * npm run bench:gateway [-- --quick] [-- --messages] [-- --only NAME,…] [-- --json FILE]
  *
  * A measurement, not a test: it prints which goals are met and exits with 0 either way; with 1 if a stream was not forwarded
- * completely. Names for --only: flat, paced, memory, start, and the targets. All traffic stays on this machine.
+ * completely. Names for --only: flat, paced, memory, start, and the targets. --messages: only targets with the Messages API. All traffic stays on this machine.
  */
 
 const { values: options } = parseArgs({
   options: {
     quick: { type: "boolean", default: false },
+    messages: { type: "boolean", default: false },
     only: { type: "string" },
     json: { type: "string" },
   },
@@ -128,12 +129,17 @@ function selectSections(only: readonly string[]) {
     throw new Error(
       `--only ${unknown}: must be one of ${[...sections, ...targets.map(({ name }) => name)].join(", ")}`,
     );
-  const named = targets.filter(({ name }) => only.includes(name));
+  const named = targets.filter(
+    ({ name, isMessages = false }) => only.includes(name) || (options.messages && isMessages),
+  );
   const floors = new Set(named.map(({ floor }) => floor));
   return {
     selectedSections: new Set<Section>(only.some(isSection) ? only.filter(isSection) : sections),
     selectedTargets: targets.filter(
-      (target) => named.length === 0 || named.includes(target) || floors.has(target.name),
+      (target) =>
+        (named.length === 0 && target.isMessages !== true) ||
+        named.includes(target) ||
+        floors.has(target.name),
     ),
   };
 }

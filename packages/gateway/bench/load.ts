@@ -3,7 +3,7 @@ import { Agent, request, type IncomingMessage } from "node:http";
 import { readCpuTimeMs, quantile } from "../../../bench/measure.ts";
 import { expectedDeltas, createSharedClock, toolName } from "./deltas.ts";
 import { StreamReader } from "./stream-reader.ts";
-import { formatModelName, type StreamShape, type Wire } from "./streams.ts";
+import { formatModelName, wirePaths, type StreamShape, type Wire } from "./streams.ts";
 
 /*
  * The clients of the benchmark, in a separate process. It receives a LoadOrder from its parent, reads and checks every
@@ -176,7 +176,7 @@ class Load {
           host: "127.0.0.1",
           port,
           method: "POST",
-          path: wire === "chat" ? "/v1/chat/completions" : "/v1/responses",
+          path: wirePaths[wire],
           agent: this.#agent,
           headers: {
             "content-type": "application/json",
@@ -268,6 +268,17 @@ function requestBody({ wire, modelPrefix, shape, stores = false }: LoadOrder): o
       ...(tools ? { tools: [{ type: "function", function: tool }] } : {}),
       stream: true,
       stream_options: { include_usage: true },
+    };
+  if (wire === "messages")
+    return {
+      model,
+      max_tokens: 4096,
+      system: systemPrompt,
+      messages: [{ role: "user", content: question }],
+      ...(tools
+        ? { tools: [{ name: toolName, description: tool.description, input_schema: parameters }] }
+        : {}),
+      stream: true,
     };
   return {
     model,

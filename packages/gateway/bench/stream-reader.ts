@@ -1,7 +1,7 @@
 import { microsecondsBetween, numberDigits, stampDigits } from "./deltas.ts";
 import type { Wire } from "./streams.ts";
 
-/** Finds the stamps in a stream of either wire, and checks that it is complete. */
+/** Finds the stamps in a stream of any wire, and checks that it is complete. */
 export class StreamReader {
   chunks = 0;
 
@@ -39,6 +39,11 @@ export class StreamReader {
       this.#problem ??= `more after the end: ${text.slice(start, Math.min(end, start + 200))}`;
     if (this.#wire === "chat") {
       if (text.startsWith("data: [DONE]", start)) this.#finished = true;
+      else this.#stamps(text, start, end, now, lags);
+      return;
+    }
+    if (this.#wire === "messages") {
+      if (text.startsWith("event: message_stop\n", start)) this.#finished = true;
       else this.#stamps(text, start, end, now, lags);
       return;
     }

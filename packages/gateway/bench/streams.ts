@@ -1,5 +1,6 @@
 import { createChatText, createChatTools } from "./chat-streams.ts";
 import { noStamp, type WrittenStream } from "./deltas.ts";
+import { createMessagesText, createMessagesTools } from "./messages-streams.ts";
 import { createResponsesText, createResponsesTools } from "./responses-streams.ts";
 
 /** The contents of a stream. Encoded in the model name, so that every target forwards it. */
@@ -11,7 +12,13 @@ export interface StreamShape {
   pace: number;
 }
 
-export type Wire = "chat" | "responses";
+export type Wire = "chat" | "responses" | "messages";
+
+export const wirePaths: Readonly<Record<Wire, string>> = {
+  chat: "/v1/chat/completions",
+  responses: "/v1/responses",
+  messages: "/v1/messages",
+};
 
 /** A stream ready to be sent, already in chunked encoding. */
 export interface PreparedStream {
@@ -47,6 +54,7 @@ export function prepareStream(wire: Wire, shape: StreamShape): PreparedStream {
 const writers: Record<Wire, Record<StreamShape["kind"], (chunks: number) => WrittenStream>> = {
   chat: { text: createChatText, tools: createChatTools },
   responses: { text: createResponsesText, tools: createResponsesTools },
+  messages: { text: createMessagesText, tools: createMessagesTools },
 };
 
 function encodeHttpChunk(text: string): Buffer {

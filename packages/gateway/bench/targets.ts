@@ -25,6 +25,8 @@ export interface Target {
   /** Path that returns 200 once it runs; `ready` is the path for readiness, if there is another. */
   health: string;
   ready?: string;
+  /** True if it is measured only with `--messages` or if it is named. */
+  isMessages?: boolean;
   /** If it cannot be started, it is skipped with a note. */
   optional?: boolean;
   /** Returns the command. Throws if it is not available on this machine. */
@@ -120,7 +122,36 @@ export const targets: readonly Target[] = [
     ...gatewayDefaults,
     command: createGatewayCommand("responses"),
   },
+  {
+    ...pipe,
+    name: "pipe-messages",
+    title: "byte pipe, Messages",
+    wire: "messages",
+    floor: "pipe-messages",
+    isMessages: true,
+  },
+  createMessagesTarget("messages-chat", "messages", "chat"),
+  createMessagesTarget("messages-responses", "messages", "responses"),
+  createMessagesTarget("messages", "messages", "messages"),
+  createMessagesTarget("responses-messages", "responses", "messages"),
+  createMessagesTarget("chat-messages", "chat", "messages"),
 ];
+
+/** A gateway whose clients or upstream use the Messages API. */
+function createMessagesTarget(name: string, wire: Wire, speaks: Wire): Target {
+  const titles = { chat: "Chat", responses: "Responses", messages: "Messages" };
+  return {
+    ...pipe,
+    name,
+    title: `deltawire, ${titles[wire]} → ${titles[speaks]}`,
+    wire,
+    floor: speaks === "chat" ? "pipe" : `pipe-${speaks}`,
+    isMessages: true,
+    modelPrefix: "up/",
+    ready: "/readyz",
+    command: createGatewayCommand(speaks),
+  };
+}
 
 export async function startTarget(
   environment: BenchEnvironment,

@@ -5,20 +5,18 @@ import {
   formatModelName,
   prepareStream,
   parseModelName,
+  wirePaths,
   type PreparedStream,
   type StreamShape,
   type Wire,
 } from "./streams.ts";
 
 /*
- * The model server of the benchmark, in a separate process. Supports both wires and sends the stream that the model name
+ * The model server of the benchmark, in a separate process. Supports every wire and sends the stream that the model name
  * describes. Sends its port to its parent. "finish" makes it send the rest of every open stream immediately.
  */
 
-const wires: Record<string, Wire> = {
-  "/v1/chat/completions": "chat",
-  "/v1/responses": "responses",
-};
+const wires = new Map(Object.entries(wirePaths).map(([wire, path]) => [path, wire as Wire]));
 const models = ["text", "tools"].map((kind) => ({ id: `bench-${kind}-100-0`, object: "model" }));
 
 interface OpenStream {
@@ -39,7 +37,7 @@ const prepared = new Map<string, PreparedStream>();
 const open = new Set<OpenStream>();
 
 const server = createServer({ keepAliveTimeout: 60_000 }, (request, response) => {
-  const wire = wires[request.url ?? ""];
+  const wire = wires.get(request.url ?? "");
   if (request.method === "GET") return sendJson(response, 200, { object: "list", data: models });
   if (wire === undefined) return sendJson(response, 404, { error: { message: "no such path" } });
   readBody(request, (body) => {
