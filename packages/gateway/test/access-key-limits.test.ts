@@ -18,7 +18,8 @@ import {
   streamText,
   type UpstreamScript,
 } from "./scripted-upstream.ts";
-import { sendJson } from "./wire-replies.ts";
+import { sendJson, sendReply } from "./wire-replies.ts";
+import { helloBodies } from "../check/attack/wires.ts";
 
 // Tasks run, and counts are exchanged twice a second.
 vi.setConfig({ testTimeout: 60_000 });
@@ -33,6 +34,14 @@ const script: UpstreamScript = async ({ body, path, closed }, response) => {
       data: [{ object: "embedding", index: 0, embedding: [0.5] }],
       usage: { prompt_tokens: 40, total_tokens: 40 },
     });
+  if (path.endsWith("/messages")) {
+    const hasUsage = body["model"] !== "no-usage";
+    const usage = hasUsage ? { usage: { input: 5, output: 3 } } : {};
+    return sendReply("messages", response, body, {
+      text: [hasUsage ? "Hi" : longText],
+      ...usage,
+    });
+  }
   switch (body["model"]) {
     case "endless":
       beginStream(response);
@@ -81,6 +90,10 @@ async function limitFixture(upstreamScript: UpstreamScript = script) {
 base_url = "${upstream.url}"
 speaks = "chat"
 retries = 0
+[upstreams.messages]
+base_url = "${upstream.url}"
+speaks = "messages"
+retries = 0
 [models.priced]
 use = "up/m"
 price_input = 100_000
@@ -114,6 +127,9 @@ const ask = (client: KeyClient, model: string, overrides: object = {}) =>
     messages: [{ role: "user", content: "Hello" }],
     ...overrides,
   });
+
+const askMessages = (client: KeyClient, model: string, overrides: object = {}) =>
+  client.request("POST", "/v1/messages", { ...helloBodies.messages, model, ...overrides });
 
 function expectLimitReached(
   { status, headers, body }: Awaited<ReturnType<typeof ask>>,
@@ -176,6 +192,11 @@ describe("a limit of requests", () => {
       expectLimitReached(reply, "rate_limit_exceeded");
     }
     expectLimitReached(await ask(limited, "up/m", { stream: true }), "rate_limit_exceeded");
+    for (const stream of [true, false]) {
+      const { status, headers, body } = await askMessages(limited, "up/m", { stream });
+      expect([status, body]).toMatchObject([429, { error: { type: "rate_limit_error" } }]);
+      expect(Number(headers.get("retry-after"))).toBeGreaterThan(0);
+    }
     for (const path of ["/v1/models", "/api/tasks", "/api/chats", `/api/chats/${chatId}`])
       expect([path, (await limited.request("GET", path)).status]).toEqual([path, 200]);
     expect((await ask(unlimited, "up/m")).status).toBe(200);
@@ -201,6 +222,33 @@ describe("the tokens of a key are counted", () => {
     expect(await waitForTokens((count) => count > 0)).toBe(40);
     await client.request("POST", "/v1/responses", { model: "up/m", input: "Hello", stream: true });
     expect(await waitForTokens((count) => count > 40)).toBe(52);
+  });
+
+  test.each([true, false])(
+    "as a Messages upstream reports them, and for the Messages API (stream: %s)",
+    async (stream) => {
+      const { createClient, waitForTokens } = await limitFixture();
+      const client = await createClient({ name: "ann", limits: { tokens_per_day: 1_000_000 } });
+      expect((await askMessages(client, "up/m", { stream })).status).toBe(200);
+      expect(await waitForTokens((count) => count > 0)).toBe(12);
+      expect((await askMessages(client, "messages/m", { stream })).status).toBe(200);
+      expect(await waitForTokens((count) => count > 12)).toBe(20);
+      expect((await ask(client, "messages/m", { stream })).status).toBe(200);
+      expect(await waitForTokens((count) => count > 20)).toBe(28);
+    },
+  );
+
+  test.each([
+    ["that reports no usage", "up/no-usage"],
+    ["that is truncated", "up/broken"],
+    ["of a Messages upstream that reports no usage", "messages/no-usage"],
+  ])("as an estimate for a Messages client and a reply %s", async (_what, model) => {
+    const { createClient, waitForTokens } = await limitFixture();
+    const client = await createClient({ name: "ann", limits: { tokens_per_day: 1_000_000 } });
+    await askMessages(client, model, { stream: true }).catch(() => undefined);
+    const tokens = await waitForTokens((count) => count > 0);
+    expect(tokens).toBeGreaterThan(longText.length / 5);
+    expect(tokens).toBeLessThan(longText.length / 3);
   });
 
   test.each<[string, string, object, number]>([

@@ -3,6 +3,8 @@ import type { ServerResponse } from "node:http";
 import { createServer, type AddressInfo, type Server, type Socket } from "node:net";
 import { gzipSync } from "node:zlib";
 import type { JsonObject } from "@deltawire/wire";
+import { helloBodies, type Wire } from "../check/attack/wires.ts";
+import { formatNamedEvent, formatStream } from "./wire-replies.ts";
 import { afterEach, expect, test } from "vitest";
 import { readEvents, upstreamToml } from "./test-gateway.ts";
 import {
@@ -35,6 +37,8 @@ const requestKinds = [
   { wire: "responses", stream: false },
   { wire: "chat", stream: true },
   { wire: "chat", stream: false },
+  { wire: "messages", stream: true },
+  { wire: "messages", stream: false },
 ] as const;
 
 type RequestKind = (typeof requestKinds)[number];
@@ -45,21 +49,31 @@ async function requestError(
   { wire, stream }: RequestKind,
   more: JsonObject = {},
 ): Promise<{ status: number; code: string; message: string }> {
-  const [path, body] = wire === "chat" ? ["/chat/completions", helloChat] : ["/responses", hello];
+  const [path, body] = requestsByWire[wire];
   const reply = await gateway.post(path, { ...body, stream, ...more });
   const { status } = reply;
-  if (status !== 200 || !stream) {
-    const { error } = (await reply.json()) as { error?: { code: string; message: string } };
-    return { status, code: String(error?.code), message: String(error?.message) };
-  }
-  const last = (await readEvents(reply)).at(-1) as JsonObject;
-  const { error } = (last["response"] ?? last) as { error?: { code: string; message: string } };
-  return { status, code: String(error?.code), message: String(error?.message) };
+  const isComplete = status !== 200 || !stream;
+  const last = (isComplete ? await reply.json() : (await readEvents(reply)).at(-1)) as JsonObject;
+  const { error } = (last["response"] ?? last) as { error?: ReplyError };
+  return { status, code: String(error?.code ?? error?.type), message: String(error?.message) };
 }
+
+/** Errors of the Messages API have a type, and no code. */
+interface ReplyError {
+  code?: string;
+  type?: string;
+  message: string;
+}
+
+const requestsByWire = {
+  chat: ["/chat/completions", helloChat],
+  responses: ["/responses", hello],
+  messages: ["/messages", { ...helloBodies.messages, model: "up/m" }],
+} as const;
 
 interface HostileCase {
   name: string;
-  speaks: "chat" | "responses";
+  speaks: Wire;
   script: UpstreamScript;
   message: RegExp;
 }
@@ -263,6 +277,46 @@ const cases: readonly HostileCase[] = [
     script: streamForever(formatEvent(inProgress)),
     message: /more than 33554432 bytes without any content/,
   },
+  {
+    name: "pings without end",
+    speaks: "messages",
+    script: streamForever(formatNamedEvent({ type: "ping" })),
+    message: /more than 33554432 bytes without any content/,
+  },
+  {
+    name: "text without end",
+    speaks: "messages",
+    script: streamForever(
+      formatNamedEvent({
+        type: "content_block_delta",
+        index: 0,
+        delta: { type: "text_delta", text: "a".repeat(1000) },
+      }),
+      formatStream("messages", { text: ["Hi"] })
+        .slice(0, 2)
+        .join(""),
+    ),
+    message: /exceeds the limit of 2097152 characters of text/,
+  },
+  {
+    name: "20,000 blocks",
+    speaks: "messages",
+    script: streamEvents(
+      { type: "message_start", message: { id: "m", content: [] } },
+      ...createList(20_000, (index) => ({
+        type: "content_block_start",
+        index,
+        content_block: { type: "tool_use", id: `toolu_${index}`, name: "look", input: {} },
+      })),
+    ),
+    message: /exceeds the limit of (?:8192 output items|4096 tool calls)/,
+  },
+  {
+    name: "deeply nested JSON in an event",
+    speaks: "messages",
+    script: streamEvents(`{"type":"ping","x":${nestArrays(50_000)}}`),
+    message: /nested deeper than 300 levels/,
+  },
 ];
 
 for (const { name, speaks, script, message: expected } of cases)
@@ -275,7 +329,7 @@ for (const { name, speaks, script, message: expected } of cases)
       });
       const { status, code, message } = await requestError(gateway, kind);
       expect(message).toMatch(expected);
-      expect(code).toBe("reply_too_large");
+      expect(code).toBe(kind.wire === "messages" ? "api_error" : "reply_too_large");
       expect(kind.stream ? 502 : status).toBe(502);
       await waitUntil("the upstream request is aborted", () => upstream.openCount() === 0);
       expect(upstream.requests).toHaveLength(1);
@@ -326,7 +380,7 @@ test("requested log probabilities of thousands of tokens are forwarded", async (
   expect(unrequested.message).toMatch(/more than 250000 JSON values/);
 });
 
-test.each(["chat", "responses"] as const)(
+test.each(["chat", "responses", "messages"] as const)(
   "comments for many minutes before the first token of a %s upstream are accepted",
   async (speaks) => {
     const { gateway } = await gatewayFixture(
@@ -339,6 +393,8 @@ test.each(["chat", "responses"] as const)(
           if (sent < 100) return;
           clearInterval(timer);
           if (speaks === "chat") return streamText(response, "late");
+          if (speaks === "messages")
+            return response.end(formatStream("messages", { text: ["late"] }).join(""));
           const message = {
             type: "message",
             id: "m",
@@ -353,8 +409,7 @@ test.each(["chat", "responses"] as const)(
       { upstream: { speaks }, tickMs: 1 },
     );
     for (const { wire, stream } of requestKinds) {
-      const [path, body] =
-        wire === "chat" ? ["/chat/completions", helloChat] : ["/responses", hello];
+      const [path, body] = requestsByWire[wire];
       expect(await (await gateway.post(path, { ...body, stream })).text()).toContain("late");
     }
   },
@@ -409,6 +464,8 @@ test("endless interim replies are cut off after a maximum number", async () => {
     const { status, message } = await requestError(gateway, kind);
     expect(status).toBe(502);
     expect(message).toMatch(/more than 100 interim replies/);
+    // Five failures in a row would pause the model.
+    gateway.relay.upstreams.get("up")?.health.recordSuccess("m", Date.now());
   }
   const embeddings = await gateway.post("/embeddings", { model: "up/m", input: "Hi" });
   expect(embeddings.status).toBe(502);
@@ -470,7 +527,7 @@ test.each(requestKinds)(
       setTimeout(() => response.end("ctype html><p>key-of-up-0123456789 is the key</p>"), 20);
     });
     const { code, message } = await requestError(gateway, kind);
-    expect(code).toBe("upstream_web_page");
+    expect(code).toBe(kind.wire === "messages" ? "api_error" : "upstream_web_page");
     expect(message).toContain(
       "answered with a web page (text/html) instead of JSON; is base_url right?",
     );
@@ -494,7 +551,7 @@ test("data after the end of the reply is not read, and the connection is closed"
     sendRepeatedly(response, formatEvent(chatChunk({ content: "more" })));
   });
   for (const { wire, stream } of requestKinds) {
-    const [path, body] = wire === "chat" ? ["/chat/completions", helloChat] : ["/responses", hello];
+    const [path, body] = requestsByWire[wire];
     const startedAt = performance.now();
     const text = await (await gateway.post(path, { ...body, stream })).text();
     expect(text).toContain("Hi");

@@ -10,9 +10,10 @@ import { sendJson, formatStream, buildReply } from "./wire-replies.ts";
 const requests = {
   chat: { model: "up/m", messages: [{ role: "user", content: "Go" }] },
   responses: { model: "up/m", input: "Go" },
+  messages: { model: "up/m", max_tokens: 100, messages: [{ role: "user", content: "Go" }] },
 };
-const paths = { chat: "/chat/completions", responses: "/responses" };
-const wires = ["chat", "responses"] as const;
+const paths = { chat: "/chat/completions", responses: "/responses", messages: "/messages" };
+const wires = ["chat", "responses", "messages"] as const;
 
 /** Returns every `model` in a value, in order. */
 function listModels(value: unknown): unknown[] {

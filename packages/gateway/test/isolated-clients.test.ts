@@ -306,6 +306,104 @@ test("the thought signature of a call returns to a generic upstream that sent it
   ]);
 });
 
+describe("the thinking that a Messages client has received", () => {
+  type Block = JsonObject & { type: string };
+  const messagesTools = [{ name: "look", input_schema: { type: "object" } }];
+  const toolResult = { type: "tool_result", tool_use_id: "call_0", content: "seen" };
+
+  /** Sends a turn and returns the blocks of the reply. */
+  async function sendMessagesTurn(
+    gateway: TestGateway,
+    messages: object[],
+    { client = "a", model = "up/m" }: { client?: "a" | "b"; model?: string } = {},
+  ): Promise<Block[]> {
+    const body = { model, max_tokens: 2000, tools: messagesTools, messages };
+    const reply = await gateway.post("/messages", body, authorizeAs(client));
+    expect(reply.status).toBe(200);
+    return ((await reply.json()) as { content: Block[] }).content;
+  }
+
+  const continueWith = (question: string, blocks: readonly object[]): object[] => [
+    { role: "user", content: question },
+    { role: "assistant", content: blocks },
+    { role: "user", content: [toolResult] },
+  ];
+
+  const omitThinking = (blocks: readonly Block[]) =>
+    blocks.filter(({ type }) => type !== "thinking");
+
+  test("goes back to the upstream that sent it, with its signature", async () => {
+    const { gateway, upstream } = await reasoningFixture();
+    const blocks = await sendMessagesTurn(gateway, [{ role: "user", content: "Buy" }]);
+    expect(blocks.map(({ type }) => type)).toEqual(["thinking", "tool_use"]);
+    await sendMessagesTurn(gateway, continueWith("Buy", blocks));
+    expect(sentReasoning(upstream.requests.at(-1))).toBe("secret of Buy");
+  });
+
+  test("is not added to the history of another client with the same call, or to another conversation", async () => {
+    const { gateway, upstream } = await reasoningFixture();
+    const blocks = await sendMessagesTurn(gateway, [{ role: "user", content: "Buy" }]);
+    const history = omitThinking(blocks);
+    await sendMessagesTurn(gateway, continueWith("Buy", history), { client: "b" });
+    await sendMessagesTurn(gateway, continueWith("Sell", history));
+    await sendTurn(gateway, [user("Buy"), call, result], authorizeAs("b"));
+    for (const { body } of upstream.requests.slice(1))
+      expect(JSON.stringify(body)).not.toContain("secret");
+  });
+
+  test.each<[string, (signature: string) => string]>([
+    ["altered", (signature) => `${signature.slice(0, -8)}AAAAAAAA`],
+    ["cut", (signature) => signature.slice(0, 40)],
+    ["of another provider", () => "EqQBCkYIBRgCKkBtlZ3v7Jk3"],
+  ])(
+    "is left out of the request if its signature is %s, and that is logged",
+    async (_how, change) => {
+      const { gateway, upstream } = await reasoningFixture();
+      const blocks = await sendMessagesTurn(gateway, [{ role: "user", content: "Buy" }]);
+      const altered = blocks.map((block) =>
+        block.type === "thinking"
+          ? { ...block, thinking: "injected", signature: change(block["signature"] as string) }
+          : block,
+      );
+      await sendMessagesTurn(gateway, continueWith("Buy", altered));
+      const sentBody = JSON.stringify(upstream.requests.at(-1)?.body);
+      expect(sentBody).not.toContain("injected");
+      expect(sentBody).not.toContain("EqQB");
+      expect(JSON.parse(gateway.lines.at(-1) ?? "")).toMatchObject({
+        repairs: { reasoning_dropped: expect.any(Number) as number },
+      });
+    },
+  );
+
+  test.each(["chat", "responses", "messages"])(
+    "is not sent to another upstream, which speaks %s",
+    async (speaks) => {
+      const other = await testUpstream(({ body, path }, response) =>
+        sendReply(
+          path.endsWith("/messages")
+            ? "messages"
+            : path.endsWith("/responses")
+              ? "responses"
+              : "chat",
+          response,
+          body,
+          { text: ["ok"] },
+        ),
+      );
+      const settings = { speaks };
+      const { gateway } = await reasoningFixture(
+        `${withTokens}\n${upstreamToml("other", other.url, settings)}`,
+      );
+      const blocks = await sendMessagesTurn(gateway, [{ role: "user", content: "Buy" }]);
+      await sendMessagesTurn(gateway, continueWith("Buy", blocks), { model: "other/m" });
+      const sentBody = JSON.stringify(other.requests[0]?.body);
+      expect(sentBody).toContain("seen");
+      expect(sentBody).not.toContain("secret");
+      expect(sentBody).not.toContain(blocks[0]?.["signature"] as string);
+    },
+  );
+});
+
 describe("a digest of what precedes a call", () => {
   const digest = (items: object[], client = "a") =>
     new ConversationDigest(client, () => items as ResponseInputItem[]);

@@ -1,5 +1,7 @@
 import { request as httpRequest, type IncomingMessage, type ServerResponse } from "node:http";
 import { describe, expect, test } from "vitest";
+import { findMessagesStreamFaults } from "../check/attack/judge-events.ts";
+import { helloBodies } from "../check/attack/wires.ts";
 import { readEvents } from "./test-gateway.ts";
 import { hello, helloChat, sleep, gatewayFixture, waitUntil } from "./gateway-fixture.ts";
 import { beginStream, chatChunk, formatEvent, streamText } from "./scripted-upstream.ts";
@@ -39,7 +41,7 @@ async function readReply(
 const count = (text: string, part: RegExp): number => text.match(part)?.length ?? 0;
 
 describe("while an upstream is silent in mid-stream", () => {
-  test.each(["chat", "responses"] as const)(
+  test.each(["chat", "responses", "messages"] as const)(
     "a Responses client on a %s upstream gets response.in_progress, with consecutive sequence numbers",
     async (speaks) => {
       const chunks = formatStream(speaks, {
@@ -70,7 +72,7 @@ describe("while an upstream is silent in mid-stream", () => {
     },
   );
 
-  test.each(["chat", "responses"] as const)(
+  test.each(["chat", "responses", "messages"] as const)(
     "a Chat client on a %s upstream gets comments, between events",
     async (speaks) => {
       const chunks = formatStream(speaks, { text: ["Hi", " there"] });
@@ -84,6 +86,32 @@ describe("while an upstream is silent in mid-stream", () => {
       for (const line of text.split("\n").filter((each) => each !== ""))
         expect(line).toMatch(/^(?:: |data: )/);
       expect(text.endsWith("data: [DONE]\n\n")).toBe(true);
+    },
+  );
+
+  test.each(["chat", "responses", "messages"] as const)(
+    "a Messages client on a %s upstream gets pings, between events",
+    async (speaks) => {
+      const chunks = formatStream(speaks, {
+        text: ["Hi", " there"],
+        usage: { input: 1, output: 1 },
+      });
+      const { handle, resume } = quietUpstream(
+        chunks.slice(0, -3).join(""),
+        chunks.slice(-3).join(""),
+      );
+      const { gateway } = await gatewayFixture(handle, { tickMs, upstream: { speaks } });
+      const text = await readReply(
+        await gateway.post("/messages", { ...helloBodies.messages, model: "up/m", stream: true }),
+        // The first one is sent at the start.
+        (soFar) => count(soFar, /^event: ping$/gm) > 2,
+        resume,
+      );
+      const events = await readEvents(new Response(text));
+      expect(findMessagesStreamFaults(events)).toEqual([]);
+      const types = events.map(({ type }) => type);
+      expect(types.lastIndexOf("ping")).toBeGreaterThan(types.indexOf("content_block_delta"));
+      expect(types.at(-1)).toBe("message_stop");
     },
   );
 

@@ -1,5 +1,6 @@
 import type { JsonObject } from "@deltawire/wire";
 import { describe, expect, test } from "vitest";
+import { helloBodies, wirePaths, wires } from "../check/attack/wires.ts";
 import { readEvents } from "./test-gateway.ts";
 import { hello, helloChat, gatewayFixture } from "./gateway-fixture.ts";
 import { beginStream, chatChunk, formatEvent } from "./scripted-upstream.ts";
@@ -92,7 +93,7 @@ test("no header of an upstream reaches a client, streamed or not", async () => {
     server: "theirs",
     "x-powered-by": "theirs",
   };
-  for (const speaks of ["chat", "responses"] as const) {
+  for (const speaks of wires) {
     const { gateway } = await gatewayFixture(
       ({ body }, response) => {
         for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
@@ -100,9 +101,10 @@ test("no header of an upstream reaches a client, streamed or not", async () => {
       },
       { upstream: { speaks } },
     );
-    for (const { path, body } of cases)
+    for (const wire of wires)
       for (const stream of [true, false]) {
-        const response = await gateway.post(path, { ...body, stream });
+        const body = { ...helloBodies[wire], model: "up/m", stream };
+        const response = await gateway.post(wirePaths[wire].slice("/v1".length), body);
         await response.text();
         for (const [name, value] of Object.entries(headers))
           expect(response.headers.get(name)).not.toBe(value);

@@ -102,6 +102,21 @@ test("unknown blocks and fields pass through; unknown events and deltas only on 
 });
 
 describe("a misbehaving endpoint is repaired:", () => {
+  test("a ping before the start, after which nothing could be retried", () => {
+    const { out } = repair([
+      { type: "ping" },
+      messageStart(),
+      { type: "ping" },
+      ...textBlock(0, "Hi"),
+      ...messageEnd("end_turn"),
+    ]);
+    expect(out.map(({ type }) => type).slice(0, 3)).toEqual([
+      "message_start",
+      "ping",
+      "content_block_start",
+    ]);
+  });
+
   test("token counts that are not numbers", () => {
     const usage = { input_tokens: 5, output_tokens: "many", cache_read_input_tokens: -1 };
     const { message } = repair([

@@ -181,7 +181,9 @@ export class MessagesOverMessages implements ClientTranslator<
       case "error":
         return this.#pushError(event, out);
       case "ping":
-        return void out.push(event);
+        // Nothing is sent before the start: until then the request can be retried.
+        if (this.#state !== "new") out.push(event);
+        return;
       default:
         if (this.#options.forwardsUnknown === true) out.push(event);
         else this.repairs.add("event_dropped", type);
