@@ -244,6 +244,12 @@ const quotedCodes: ReadonlySet<string> = new Set<GatewayErrorCode>([
   "context_length_exceeded",
 ]);
 
+/** Statuses that only the Messages API has. Claude Code changes to its fallback model after three replies with 529. */
+const messagesStatuses: Readonly<Record<string, number>> = {
+  insufficient_quota: 402,
+  server_is_overloaded: 529,
+};
+
 /** Like `toErrorReply`, in the format of the Messages API. */
 export function toMessagesErrorReply(
   error: unknown,
@@ -260,7 +266,7 @@ export function toMessagesErrorReply(
     isQuoted ? parseUpstreamFailure(provider).message : String(reply.body.error["message"]),
     maxMessageLength,
   );
-  const status = code === "insufficient_quota" ? 402 : reply.status;
+  const status = messagesStatuses[code] ?? reply.status;
   const isPermanent = permanentCodes.has(code) || isKeyRejected;
   // Some messages must have fixed words.
   const cause = error instanceof GatewayError ? error.cause : undefined;

@@ -142,6 +142,44 @@ describe("a Messages client", () => {
     expect(upstream.requests[0]?.headers["authorization"]).toBeUndefined();
   });
 
+  test("keeps its beta features if the configuration adds some", async () => {
+    const upstream = await startUpstream(toScript({ sse: messagesText }));
+    const gateway = await testGateway(
+      `${upstreamToml("up", upstream.url, { speaks: "messages" })}
+[upstreams.up.headers]
+anthropic-beta = "configured-1"
+anthropic-version = "2026-10-21"`,
+    );
+    const headers = { "anthropic-beta": "a-1,b-2", "anthropic-version": "2023-06-01" };
+    await (await post(gateway.url, hello, headers)).text();
+    await (await post(gateway.url, hello)).text();
+    expect(
+      upstream.requests.map((request) => [
+        request.headers["anthropic-beta"],
+        request.headers["anthropic-version"],
+      ]),
+    ).toEqual([
+      ["a-1,b-2,configured-1", "2026-10-21"],
+      ["configured-1", "2026-10-21"],
+    ]);
+  });
+
+  test.each(["chat", "messages"])(
+    "gets 529 from an overloaded %s upstream, after which Claude Code uses its fallback model",
+    async (speaks) => {
+      const error = { type: "overloaded_error", message: "Overloaded" };
+      const { gateway } = await gatewayFixture(
+        { status: 529, json: { type: "error", error } },
+        { upstream: { speaks, retries: 0 } },
+      );
+      const response = await post(gateway.url, { ...hello, stream: true });
+      expect([response.status, await response.json()]).toMatchObject([
+        529,
+        { error: { type: "overloaded_error" } },
+      ]);
+    },
+  );
+
   test("gets errors in the form of its API, with the provider's words", async () => {
     const message = "This model does not support the effort parameter.";
     const { gateway } = await gatewayFixture(
@@ -541,6 +579,42 @@ describe("a Messages upstream", () => {
     expect(
       upstream.requests.map(({ body }) => (body as { max_tokens: number }).max_tokens),
     ).toEqual([32_000, 8192, 8192]);
+  });
+
+  test.each([
+    [8192, { type: "enabled", budget_tokens: 6553 }],
+    [1000, { type: "disabled" }],
+  ])("with a limit of %i output tokens gets a valid thinking budget", async (limit, thinking) => {
+    const { gateway, upstream } = await gatewayFixture(
+      { sse: messagesText },
+      {
+        upstream: { speaks: "messages" },
+        toml: `[models]\nlimited = { use = "up/m", max_output_tokens = ${limit} }`,
+      },
+    );
+    const requested = { type: "enabled", budget_tokens: 31_999 };
+    const body = { ...hello, model: "limited", max_tokens: 32_000, thinking: requested };
+    await (await post(gateway.url, body)).text();
+    expect(upstream.requests[0]?.body).toMatchObject({ max_tokens: limit, thinking });
+  });
+
+  test("lists its models, for which Anthropic requires a version", async () => {
+    const upstream = await startUpstream(toScript({ sse: messagesText }), {
+      listModels: (response) => {
+        const isComplete = response.req.headers["anthropic-version"] === "2023-06-01";
+        response.statusCode = isComplete ? 200 : 400;
+        response.end(JSON.stringify({ data: [{ type: "model", id: "claude-x" }] }));
+      },
+    });
+    const gateway = await testGateway(
+      `[upstreams.anthropic]
+base_url = "${upstream.url}"
+speaks = "messages"`,
+    );
+    const list = (await (await fetch(`${gateway.url}/v1/models`)).json()) as {
+      data: { id: string }[];
+    };
+    expect(list.data.map(({ id }) => id)).toContain("claude-x");
   });
 
   test("asks for its own thinking again without the signatures of another one", async () => {

@@ -55,6 +55,7 @@ export {
   type RepairChatRequestOptions,
 } from "./chat-over-chat/request.ts";
 export { ResponsesBody, type UpstreamResponseEvent } from "./responses-upstream/body.ts";
+export { limitThinkingBudget } from "./messages-upstream/thinking-budget.ts";
 export { MessagesBody, type UpstreamMessageEvent } from "./messages-upstream/body.ts";
 export {
   ChatOverMessages,

@@ -96,7 +96,7 @@ export class ResponseHistory {
     local?: ResponseCache,
   ): Promise<ResolvedRequest> {
     const resolved = await this.#resolve(request, owner, local);
-    // Without an explicit wish the request is answered, but not stored.
+    // Unless storing was requested explicitly, the request is answered, but not stored.
     if (request.store === true || resolved.conversation !== undefined)
       assertStorable(resolved.ownItems, "input");
     const { input } = resolved.request;

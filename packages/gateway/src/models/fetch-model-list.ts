@@ -8,7 +8,7 @@ import {
 import type { UpstreamConfig } from "../config/config.ts";
 import { formatVariableNotSet } from "../config/upstreams.ts";
 import type { AttemptOutcome } from "../upstream/attempt-outcome.ts";
-import type { Upstream } from "../upstream/upstream.ts";
+import { messagesApiVersion, type Upstream } from "../upstream/upstream.ts";
 
 const timeoutMs = 10_000;
 /** OpenRouter's list of 350 models has 0.7 MB and 30,000 JSON values. */
@@ -31,7 +31,12 @@ export async function fetchModelList(upstream: Upstream): Promise<unknown> {
   const chunks: Buffer[] = [];
   let size = 0;
   let contentType = "";
-  const headers = { accept: "application/json" };
+  const { speaks, detectsApi } = upstream.config;
+  const headers = {
+    accept: "application/json",
+    // Anthropic requires it.
+    ...(speaks === "messages" || detectsApi ? { "anthropic-version": messagesApiVersion } : {}),
+  };
   const outcome = await upstream.send(
     { method: "GET", path: "/models", headers },
     {

@@ -7,7 +7,7 @@ import { GatewayError } from "../gateway-error.ts";
 
 /*
  * Claude Code sends images and PDFs to every model. If a model rejects them, the rest of the session fails too, unless the error
- * has exactly the words of its gateway contract: then it replaces the blocks by text and goes on.
+ * has exactly the words of its gateway contract: then it replaces the blocks with text and continues.
  */
 
 /** The patterns match words and fields, but not the names of models, such as `gpt-4-vision-preview`. */

@@ -1,10 +1,7 @@
-import { isObject, type JsonObject } from "@deltawire/wire";
+import { isObject, limitThinkingBudget, type JsonObject, type Repairs } from "@deltawire/wire";
 import type { RelayPlan } from "./relay-plan.ts";
 
 const limitNames = ["max_tokens", "max_completion_tokens", "max_output_tokens"] as const;
-
-/** The part of the output tokens that a thinking budget may use, which must be lower than `max_tokens`. */
-const maxBudgetShare = 0.8;
 
 /** Lowers the output token limit of a request to that of the model, and counts the repair. */
 export function limitOutputTokens(plan: RelayPlan, limit: number): RelayPlan {
@@ -16,15 +13,22 @@ export function limitOutputTokens(plan: RelayPlan, limit: number): RelayPlan {
     body = { ...body, [name]: limit };
   }
   if (body === plan.body) return plan;
-  return { ...plan, body: limitThinkingBudget(body, limit) };
+  return { ...plan, body: limitThinking(body, limit, plan.repairs) };
 }
 
-function limitThinkingBudget(body: JsonObject, limit: number): JsonObject {
+/** Lowers a thinking budget that is not below the limit, which servers reject. */
+function limitThinking(body: JsonObject, limit: number, repairs: Repairs): JsonObject {
   const { thinking } = body;
   if (!isObject(thinking) || typeof thinking["budget_tokens"] !== "number") return body;
-  if (thinking["budget_tokens"] < limit) return body;
+  const { budget_tokens: requested } = thinking;
+  if (requested < limit) return body;
+  const budget = limitThinkingBudget(requested, limit);
+  repairs.add(
+    "parameter_changed",
+    `thinking.budget_tokens: ${requested} -> ${budget ?? "disabled"}`,
+  );
   return {
     ...body,
-    thinking: { ...thinking, budget_tokens: Math.floor(limit * maxBudgetShare) },
+    thinking: budget === undefined ? { type: "disabled" } : { ...thinking, budget_tokens: budget },
   };
 }

@@ -27,6 +27,7 @@ import {
   type UpstreamResponseEvent,
 } from "@deltawire/wire";
 import type { ApiName } from "../config/config.ts";
+import { messagesApiVersion } from "../upstream/upstream.ts";
 import type { ReasoningCarrier } from "../reasoning/reasoning-carrier.ts";
 import { getJsonLimits, type ClientRequest } from "./client-request.ts";
 import type { ClientEvent } from "./client-wire.ts";
@@ -117,9 +118,6 @@ export function buildResponsesPlan(
       new ResponsesBody({ ...options, redact: createResponsesReplyRedactor(redactor) }),
   });
 }
-
-/** Every server knows this version; newer ones reject parameters that OpenAI clients send. */
-const messagesApiVersion = "2023-06-01";
 
 export function buildMessagesPlan(
   client: ClientRequest,

@@ -30,6 +30,9 @@ export interface UpstreamHttpRequest {
   body?: Dispatcher.DispatchOptions["body"];
 }
 
+/** The version of the Messages API. Every server knows it; newer ones reject parameters that OpenAI clients send. */
+export const messagesApiVersion = "2023-06-01";
+
 export type SendOptions = Pick<SendRequestOptions, "signal" | "createReader" | "onData">;
 
 /** One configured server: its URL, key, connections and health. */
@@ -88,7 +91,7 @@ export class Upstream {
       origin: this.#origin,
       path: `${this.#pathPrefix}${path}${this.#query}`,
       method,
-      headers: { ...httpRequest.headers, ...headers, ...keyHeader },
+      headers: { ...mergeHeaders(httpRequest.headers, headers), ...keyHeader },
       body,
     };
     return sendRequest({
@@ -203,6 +206,22 @@ export class UpstreamRequest {
     this.#isAnswered = true;
     this.upstream.health.recordFirstByte(this.#model, this.#source);
   }
+}
+
+/** The features that a Messages client uses. Each is rejected without its name here. */
+const betaHeader = "anthropic-beta";
+
+/** Returns the headers of a request and of the configuration, which replace them, except for lists, which are joined. */
+function mergeHeaders(
+  requested: Readonly<Record<string, string>>,
+  configured: Readonly<Record<string, string>>,
+): Record<string, string> {
+  const merged = { ...requested, ...configured };
+  const betas = [requested[betaHeader], configured[betaHeader]].filter(
+    (list) => list !== undefined,
+  );
+  if (betas.length > 0) merged[betaHeader] = betas.join(",");
+  return merged;
 }
 
 /**
