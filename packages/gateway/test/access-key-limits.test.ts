@@ -673,7 +673,7 @@ describe.skipIf(!canRunPostgres)("with two gateways on one PostgreSQL database",
 
   test("both together exceed a limit of requests by at most a tenth", async () => {
     const { createClients } = await startGateways();
-    // Repeated if a minute ended in between.
+    // Repeated if a minute ended in between, or on a busy machine: after a second a request no longer waits for the other counts.
     for (let round = 1; ; round += 1) {
       const clients = await createClients({
         name: `requests ${round}`,
@@ -681,10 +681,12 @@ describe.skipIf(!canRunPostgres)("with two gateways on one PostgreSQL database",
       });
       const minute = () => Math.floor(Date.now() / 60_000);
       const startedIn = minute();
+      const startedAt = performance.now();
       const replies = await Promise.all(
-        Array.from({ length: 60 }, () => clients.map((client) => ask(client, "up/m"))).flat(),
+        Array.from({ length: 35 }, () => clients.map((client) => ask(client, "up/m"))).flat(),
       );
-      if (minute() !== startedIn) continue;
+      const isSlow = performance.now() - startedAt > 1000 && round < 10;
+      if (minute() !== startedIn || isSlow) continue;
       const served = replies.filter(({ status }) => status === 200).length;
       expect(served).toBeGreaterThanOrEqual(40);
       expect(served).toBeLessThanOrEqual(44);
