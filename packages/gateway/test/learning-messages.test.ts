@@ -55,6 +55,14 @@ describe("thinking that is not supported", () => {
     expect(lesson).not.toHaveProperty("once");
   });
 
+  test.each([
+    "adaptive thinking is not supported on this model",
+    "interleaved thinking unsupported",
+  ])("stays if only one kind of it is not supported: %s", (message) => {
+    const adaptive = { thinking: { type: "adaptive" }, max_tokens: 3000 };
+    expect(learn(message, { ...attempt, body: adaptive })).toBeUndefined();
+  });
+
   test("is omitted once if it is not supported together with something else", () => {
     const message = "Extended thinking is not supported when tool_choice forces tool use";
     expect(learn(message, attempt)).toMatchObject({

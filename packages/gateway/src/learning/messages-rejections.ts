@@ -82,7 +82,7 @@ export const messagesRejections: readonly LessonRule[] = [
     code: "thinking",
     patterns: [
       /(?:does(?: not|n't)|not) support(?:ed)? (?:extended )?thinking/i,
-      /thinking["'`]?(?::| is| are)? ?(?:not supported|unsupported|extra inputs)/i,
+      /(?<!(?:adaptive|interleaved) )thinking["'`]?(?::| is| are)? ?(?:not supported|unsupported|extra inputs)/i,
     ],
     description: "does not support thinking; none is requested",
     createChange: ({ messages = {}, clientApi, body }, { text }) => {
