@@ -142,6 +142,16 @@ describe("API keys in the environment", () => {
   });
 });
 
+test("a key of Anthropic is used if ANTHROPIC_BASE_URL is its address, in the form of its clients", () => {
+  const create = (url: string) =>
+    createEnvironmentUpstreams({ ANTHROPIC_API_KEY: "k", ANTHROPIC_BASE_URL: url });
+  expect(create("https://api.anthropic.com")).toMatchObject([
+    { name: "anthropic", speaks: "messages", baseUrl: "https://api.anthropic.com/v1" },
+  ]);
+  expect(create("https://api.anthropic.com.example")).toEqual([]);
+  expect(create("http://127.0.0.1:4141")).toEqual([]);
+});
+
 describe("the configuration", () => {
   const load = (flags: ConfigFlags = {}, env: HostEnvironment["env"] = {}) =>
     loadConfig(flags, { ...host, env });

@@ -74,6 +74,7 @@ describe("a base_url", () => {
       "must not end in /chat/completions, which the gateway adds",
     ],
     ["https://a.org/v1/responses/", "must not end in /responses, which the gateway adds"],
+    ["https://a.org/v1/messages", "must not end in /messages, which the gateway adds"],
   ])("%s is an error: %s", (url, what) => {
     expect(listProblems(withUrl(url))).toEqual([`d.toml:2: upstreams.zai.base_url: ${what}`]);
   });

@@ -17,7 +17,7 @@ export function parseBaseUrl(text: string): BaseUrlResult {
   if (url.hash !== "" || trimmed.includes("#"))
     return { error: "must not contain a fragment (#…)" };
   const path = url.pathname.replace(/\/+$/, "");
-  const ending = /\/(?:chat\/completions|responses|models)$/.exec(path)?.[0];
+  const ending = /\/(?:chat\/completions|responses|messages|models)$/.exec(path)?.[0];
   if (ending !== undefined) return { error: `must not end in ${ending}, which the gateway adds` };
   return { url: url.origin + path };
 }

@@ -98,7 +98,8 @@ function hasOtherBaseUrl(
   const address = baseUrlVariable === undefined ? undefined : getVariable(baseUrlVariable, env);
   if (address === undefined) return false;
   const result = parseBaseUrl(address);
-  return !("url" in result) || result.url !== baseUrl;
+  // Anthropic's clients add the version to the path themselves.
+  return !("url" in result) || ![result.url, `${result.url}/v1`].includes(baseUrl);
 }
 
 function chatProvider(

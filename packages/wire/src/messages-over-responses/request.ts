@@ -73,7 +73,7 @@ export function translateMessagesToResponses(
   if (lastItem?.type === "message" && lastItem.role === "assistant")
     throw new WireError(
       "unsupported",
-      "messages: a Responses upstream cannot continue a last message of the assistant; end with a message of the user",
+      "messages: this model cannot continue a message of the assistant; end with a message of the user",
       { param: "messages" },
     );
   const { rename, translation } = renameTools(conversation.tools ?? [], repairs);
