@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { findModelAlias } from "../src/config/model-patterns.ts";
 import { resolveModel } from "../src/models/resolve-model.ts";
 import { createConfig } from "./models-config.ts";
 import { parseToml } from "./config-fixture.ts";
@@ -129,4 +130,24 @@ test("an agent is suggested by name, but is not a target", () => {
     ok: false,
     message: expect.stringContaining("did you mean reviewer?") as string,
   });
+});
+
+test("a pattern, its price and its context window do not apply to upstream/model", () => {
+  const config = parseToml(`
+[models]
+"*" = { use = "up/small", price_input = 1, price_output = 1, context_window = 8000 }
+[upstreams.up]
+base_url = "http://127.0.0.1:1/v1"
+speaks = "chat"
+`);
+  expect(resolveModel("up/large", config, new Map())).toMatchObject({
+    targets: [{ upstream: "up", model: "large" }],
+  });
+  expect(findModelAlias("up/large", config)).toBeUndefined();
+  for (const name of ["large", "other/large", "up/"]) {
+    expect(resolveModel(name, config, new Map())).toMatchObject({
+      targets: [{ upstream: "up", model: "small" }],
+    });
+    expect(findModelAlias(name, config)).toMatchObject({ price: { input: 1 } });
+  }
 });

@@ -1,20 +1,36 @@
-import type { Config, ModelAlias } from "./config.ts";
+import type { Config, ModelAlias, UpstreamConfig } from "./config.ts";
 
 /** True for a name in `[models]` with `*`, which stands for any characters. */
 export function isModelPattern(name: string): boolean {
   return name.includes("*");
 }
 
-/** Returns the entry in `[models]` for a name: the name itself, else the most specific pattern that matches it. */
+/**
+ * Returns the entry in `[models]` for a name: the name itself, else the most specific pattern that matches it. A pattern does not
+ * apply to `upstream/model`, so its price does not apply to models that it does not stand for.
+ */
 export function findModelAlias(
   name: string,
-  { models, modelPatterns }: Pick<Config, "models" | "modelPatterns">,
+  config: Pick<Config, "models" | "modelPatterns" | "upstreams">,
 ): ModelAlias | undefined {
-  return models.get(name) ?? findMatchingPattern(name, modelPatterns);
+  const alias = config.models.get(name);
+  if (alias !== undefined || splitFullName(name, config) !== undefined) return alias;
+  return findMatchingPattern(name, config.modelPatterns);
+}
+
+/** Splits `upstream/model`. Undefined: the name does not start with an upstream. */
+export function splitFullName(
+  name: string,
+  { upstreams }: Pick<Config, "upstreams">,
+): { upstream: UpstreamConfig; model: string } | undefined {
+  const slash = name.indexOf("/");
+  const upstream = slash === -1 ? undefined : upstreams.get(name.slice(0, slash));
+  const model = name.slice(slash + 1);
+  return upstream === undefined || model === "" ? undefined : { upstream, model };
 }
 
 /** Returns the entry of the pattern with the most literal characters; undefined if none matches. */
-export function findMatchingPattern(
+function findMatchingPattern(
   name: string,
   patterns: ReadonlyMap<string, ModelAlias>,
 ): ModelAlias | undefined {

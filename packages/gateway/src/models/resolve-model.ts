@@ -1,5 +1,5 @@
 import type { Config, ModelTarget, UpstreamConfig } from "../config/config.ts";
-import { findMatchingPattern } from "../config/model-patterns.ts";
+import { findModelAlias, splitFullName } from "../config/model-patterns.ts";
 import { providerKeys, type ProviderKey } from "../config/provider-keys.ts";
 import { didYouMean } from "@deltawire/tasks";
 import type { DiscoveredModel } from "./parse-model-list.ts";
@@ -40,24 +40,21 @@ export function resolveModel(
 /** Returns the models that a name refers to, in the order in which they are tried; undefined if there are none. */
 export function findTargets(
   name: string,
-  { upstreams, models, modelPatterns }: Config,
+  config: Config,
   hasModel: HasModel,
 ): readonly ModelTarget[] | undefined {
-  const alias = models.get(name);
+  const alias = findModelAlias(name, config);
   if (alias !== undefined) return alias.targets;
 
-  const slash = name.indexOf("/");
-  const namedUpstream = slash === -1 ? undefined : upstreams.get(name.slice(0, slash));
-  const nameInUpstream = name.slice(slash + 1);
-  if (namedUpstream !== undefined && nameInUpstream !== "") {
+  const fullName = splitFullName(name, config);
+  if (fullName !== undefined) {
+    const { upstream, model } = fullName;
     // OpenRouter has a model "openrouter/auto", and the upstream may be called "openrouter".
-    const isFullName = hasModel(namedUpstream, name) && !hasModel(namedUpstream, nameInUpstream);
-    return [{ upstream: namedUpstream.name, model: isFullName ? name : nameInUpstream }];
+    const isInUpstream = hasModel(upstream, name) && !hasModel(upstream, model);
+    return [{ upstream: upstream.name, model: isInUpstream ? name : model }];
   }
 
-  const patternAlias = findMatchingPattern(name, modelPatterns);
-  if (patternAlias !== undefined) return patternAlias.targets;
-
+  const { upstreams } = config;
   for (const upstream of upstreams.values())
     if (hasModel(upstream, name)) return [{ upstream: upstream.name, model: name }];
 
