@@ -80,7 +80,7 @@ export async function startTestGateway(
 
 /** Returns the secrets in the headers of a client. */
 function listSecrets(headers: Record<string, string>): string[] {
-  return ["authorization", "api-key", "cookie"]
+  return ["authorization", "api-key", "x-api-key", "cookie"]
     .map((name) => headers[name]?.replace(/^Bearer +/i, "").trim() ?? "")
     .filter((secret) => secret.length > 5);
 }
