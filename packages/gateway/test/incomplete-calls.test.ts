@@ -25,8 +25,14 @@ const tools = {
 const requests = {
   chat: { model: "up/m", messages: [{ role: "user", content: "Go" }], tools: tools.chat },
   responses: { model: "up/m", input: "Go", tools: tools.responses },
+  messages: {
+    model: "up/m",
+    max_tokens: 1000,
+    messages: [{ role: "user", content: "Go" }],
+    tools: [{ name: "f", input_schema: { type: "object" } }],
+  },
 };
-const paths = { chat: "/chat/completions", responses: "/responses" };
+const paths = { chat: "/chat/completions", responses: "/responses", messages: "/messages" };
 
 const callId = (index: number) => `call_number_${index}`;
 
@@ -90,7 +96,7 @@ interface ReplyOutcome {
 }
 
 async function requestOutcome(
-  client: "chat" | "responses",
+  client: keyof typeof requests,
   speaks: "chat" | "responses",
   stream: boolean,
   reply: UpstreamReply,
@@ -110,6 +116,10 @@ async function requestOutcome(
   const requestBody = { ...requests[client], stream };
   const response = await gateway.post(paths[client], requestBody, { headers });
   expect(response.status).toBe(200);
+  if (client === "messages")
+    return readMessageOutcome(
+      stream ? await readEvents(response) : toMessageEvents((await response.json()) as JsonObject),
+    );
   if (client === "responses") {
     const events = stream ? await readEvents(response) : [];
     const last = stream ? events.at(-1)?.["response"] : await response.json();
@@ -117,6 +127,41 @@ async function requestOutcome(
   }
   if (!stream) return readChoiceOutcome(((await response.json()) as Completion).choices[0]);
   return readStreamOutcome(await readEvents(response));
+}
+
+/** Returns the events of a stream with the same content as a complete reply. */
+function toMessageEvents({ content, stop_reason }: JsonObject): JsonObject[] {
+  const blocks = content as JsonObject[];
+  return [
+    ...blocks.flatMap((block, index) => [
+      { type: "content_block_start", index, content_block: block },
+      {
+        type: "content_block_delta",
+        index,
+        delta: { type: "input_json_delta", partial_json: JSON.stringify(block["input"]) },
+      },
+    ]),
+    { type: "message_delta", delta: { stop_reason: stop_reason ?? null } },
+  ];
+}
+
+function readMessageOutcome(events: readonly JsonObject[]): ReplyOutcome {
+  const texts = new Map<unknown, string>();
+  let stopReason: unknown;
+  for (const { type, index, content_block: block, delta } of events) {
+    const isCall = (block as JsonObject | undefined)?.["type"] === "tool_use";
+    if (type === "content_block_start" && isCall) texts.set(index, "");
+    const { partial_json: piece, stop_reason } = (delta ?? {}) as JsonObject;
+    if (typeof piece === "string") texts.set(index, (texts.get(index) ?? "") + piece);
+    stopReason = stop_reason ?? stopReason;
+  }
+  expect(["tool_use", "max_tokens", "end_turn"]).toContain(stopReason);
+  // A Messages client runs what is JSON, unless the reply was cut.
+  const isCut = stopReason === "max_tokens";
+  return {
+    ended: isCut ? "cut" : "complete",
+    runnable: isCut ? [] : [...texts.values()].filter(isJson),
+  };
 }
 
 function readResponseOutcome({
@@ -185,15 +230,22 @@ describe.each(["chat", "responses"] as const)("on a %s upstream", (speaks) => {
     const requestFromEveryClient = async (reply: UpstreamReply): Promise<ReplyOutcome[]> => [
       await requestOutcome("responses", speaks, stream, reply),
       await requestOutcome("chat", speaks, stream, reply),
+      await requestOutcome("messages", speaks, stream, reply),
       await requestOutcome("chat", speaks, stream, reply, { "x-deltawire-tool-calls": "complete" }),
     ];
 
     test.each(["stop", "banana", ...(stream ? [null] : [])])(
       "a reply with an incomplete call and finish_reason %s is incomplete, and none of its calls may run",
       async (finish) => {
-        expect(await requestFromEveryClient({ calls: [half], finish })).toEqual([cut, cut, cut]);
+        expect(await requestFromEveryClient({ calls: [half], finish })).toEqual([
+          cut,
+          cut,
+          cut,
+          cut,
+        ]);
         if (speaks === "responses") return;
         expect(await requestFromEveryClient({ calls: [complete, half], finish })).toEqual([
+          cut,
           cut,
           cut,
           cut,
@@ -204,16 +256,18 @@ describe.each(["chat", "responses"] as const)("on a %s upstream", (speaks) => {
     test.each([half, malformed])(
       "a reply with a finished call that is not valid JSON is complete, and that call may not run: %s",
       async (text) => {
+        // A Messages client fails on such a call, unless the reply was cut.
         const none: ReplyOutcome = { ended: "complete", runnable: [] };
         const one: ReplyOutcome = { ended: "complete", runnable: [complete] };
         expect(await requestFromEveryClient({ calls: [text], finish: "tool_calls" })).toEqual([
           none,
           none,
+          cut,
           none,
         ]);
         expect(
           await requestFromEveryClient({ calls: [complete, text], finish: "tool_calls" }),
-        ).toEqual([one, one, one]);
+        ).toEqual([one, one, cut, one]);
       },
     );
 
@@ -223,6 +277,7 @@ describe.each(["chat", "responses"] as const)("on a %s upstream", (speaks) => {
         const isCut = finish === "length" && speaks === "chat";
         const outcome = isCut ? cut : { ended: "complete", runnable: [complete] };
         expect(await requestFromEveryClient({ calls: [complete], finish })).toEqual([
+          outcome,
           outcome,
           outcome,
           outcome,

@@ -57,6 +57,13 @@ const words = [
   "property ",
   "parameter ",
   "is not supported with ",
+  "signature ",
+  "expected thinking ",
+  "thinking ",
+  "thinking.type ",
+  "output_config ",
+  "role system ",
+  "use adaptive ",
   "does not support parameters: ['a', ",
   "extra parameters a ",
   "additional properties are not allowed ('a' ",
@@ -107,7 +114,7 @@ const texts = [
   ...words.flatMap((word) => ["a", " ", "\\", "'", "1", "a "].map((more) => filled(word, more))),
 ];
 
-test.each(["chat", "responses"] as const)(
+test.each(["chat", "responses", "messages"] as const)(
   "no error text makes the patterns for %s upstreams slow",
   { timeout: 300_000 },
   (speaks) => {
