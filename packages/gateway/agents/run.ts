@@ -64,6 +64,9 @@ async function runTests(): Promise<{ code: number | null; report: TestReport | u
       join(root, "scripts", "launch.cjs"),
       "vitest",
       "run",
+      "agents/matrix",
+      // A file without tests fails.
+      ...(agents.some(({ name }) => name === "claude-code") ? ["agents/claude-code-session"] : []),
       "--config=vitest.clients.config.ts",
       "--project=agents",
       "--reporter=verbose",
