@@ -309,3 +309,21 @@ test("image and speech models are not listed for Codex, however they are recogni
     "painter",
   ]);
 });
+
+test("a requested name that matches a pattern has the context window of the pattern, for launchers", () => {
+  const config = parseToml(`
+[models]
+"claude-*" = { use = "up/m", context_window = 64000 }
+[upstreams.up]
+base_url = "http://127.0.0.1:1/v1"
+speaks = "chat"
+`);
+  const { models } = buildModelList({
+    config,
+    discovered: new Map(),
+    requestedName: "claude-sonnet-5-5",
+  });
+  expect(models.map((entry) => [entry.slug, entry.context_window])).toEqual([
+    ["claude-sonnet-5-5", 64_000],
+  ]);
+});

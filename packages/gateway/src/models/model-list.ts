@@ -120,9 +120,12 @@ function collectOffers(
     requestedName.length <= maxRequestedNameLength &&
     !isKnown(requestedName)
   ) {
-    const targets = findTargets(requestedName, config, hasModel) ?? [];
-    const defaults = { contextWindow: undefined, type: undefined };
-    const offer = buildAliasOffer(requestedName, { targets, ...defaults }, modelsByUpstream);
+    const alias = findModelAlias(requestedName, config) ?? {
+      targets: findTargets(requestedName, config, hasModel) ?? [],
+      contextWindow: undefined,
+      type: undefined,
+    };
+    const offer = buildAliasOffer(requestedName, alias, modelsByUpstream);
     if (offer !== undefined) offers.set(requestedName, offer);
   }
   for (const [upstream, models] of modelsByUpstream)
