@@ -151,6 +151,10 @@ const errorPatterns: readonly TranslationPattern[] = [
       `访问密钥“${key}”有预算，但模型“${model}”没有价格。请在 [models] 中设置其价格，或使用其他模型。`,
   ],
   [
+    /^the access key "([^"]+)" could not be checked for a minute, because the store cannot be reached; try again$/,
+    (name) => `无法连接存储，访问密钥“${name}”已有一分钟无法检查，请重试。`,
+  ],
+  [
     /^the access key "([^"]+)" was revoked; use another one$/,
     (key) => `访问密钥“${key}”已被撤销，请使用其他密钥。`,
   ],
@@ -228,6 +232,10 @@ const errorTranslations: ReadonlyMap<string, string> = new Map([
   ["the gateway cannot be reached", "无法连接到网关。"],
   // access keys, several gateways
   ["the access key of this task was removed", "此任务的访问密钥已被移除。"],
+  [
+    "the access key of this request was removed; use another one",
+    "此请求的访问密钥已被移除，请使用其他密钥。",
+  ],
   ["the access key of this task cannot be checked", "无法检查此任务的访问密钥。"],
   [
     "the store cannot be reached, so access keys cannot be checked; try again",
