@@ -86,12 +86,12 @@ test("GPT-5.5 is listed with a million tokens, and limited to the cheaper range 
   expect(model).toMatchObject({ context_window: 272_000, default_reasoning_level: "medium" });
 });
 
-test("an alias describes its targets, and has the window of the first one", () => {
+test("an alias describes its targets, and has the smallest of their windows", () => {
   const model = list.models.find(({ slug }) => slug === "best");
   expect(model).toMatchObject({
     display_name: "best",
     description: "openai/gpt-5.5 at router, then qwen3-coder at local",
-    context_window: 272_000,
+    context_window: 262_144,
   });
 });
 

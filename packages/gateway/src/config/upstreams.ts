@@ -73,7 +73,8 @@ function resolveKeyHeader(
   { name }: UpstreamProfile,
 ): string {
   if (configured !== undefined) return configured.toLowerCase();
-  return speaks === "messages" && name === "anthropic" ? "x-api-key" : defaultKeyHeader;
+  const mayUseMessages = speaks === "messages" || speaks === "auto";
+  return mayUseMessages && name === "anthropic" ? "x-api-key" : defaultKeyHeader;
 }
 
 const defaultKeyHeader = "authorization";

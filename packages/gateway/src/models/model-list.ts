@@ -164,11 +164,25 @@ function buildAliasOffer(
     id,
     owner: target.upstream,
     model,
-    contextWindow,
+    contextWindow: contextWindow ?? findSmallestWindow(targets, modelsByUpstream),
     description: descriptions.join(", then "),
     isListed: true,
     isChatModel: isChatTarget(target, type, modelsByUpstream),
   };
+}
+
+/** Returns the context window that every target has; undefined for a single target. A client compacts its history accordingly. */
+function findSmallestWindow(
+  targets: readonly ModelTarget[],
+  modelsByUpstream: ModelsByUpstream,
+): number | undefined {
+  if (targets.length === 1) return undefined;
+  const windows = targets.map((target) => {
+    const { contextWindow, contextWindowCap = Infinity } = lookupKnownModel(target.model);
+    const listed = getModel(target, modelsByUpstream).contextWindow;
+    return Math.min(listed ?? contextWindow, contextWindowCap);
+  });
+  return Math.min(...windows);
 }
 
 /** An agent has the capabilities of its model. */
