@@ -2,7 +2,9 @@ import type { ServerResponse } from "node:http";
 import type { JsonObject } from "@deltawire/wire";
 import { describe, expect, test } from "vitest";
 import { readEvents, type TestGateway } from "./test-gateway.ts";
-import { hello, helloChat, gatewayFixture } from "./gateway-fixture.ts";
+import { findMessagesStreamFaults } from "../check/attack/judge-events.ts";
+import { helloBodies, wirePaths, wires, type Wire } from "../check/attack/wires.ts";
+import { gatewayFixture } from "./gateway-fixture.ts";
 import { beginStream, chatChunk, formatEvent } from "./scripted-upstream.ts";
 import { formatNamedEvent, sendJson, formatStream, buildReply } from "./wire-replies.ts";
 
@@ -185,15 +187,89 @@ const responsesEndings: Record<string, Ending> = {
   "an empty body": (response) => response.end(),
 };
 
-const wires = [
-  ["chat", "chat"],
-  ["chat", "responses"],
-  ["responses", "chat"],
-  ["responses", "responses"],
-] as const;
+const messageEvents = formatStream("messages", { text: ["Hi"], usage: { input: 1, output: 1 } });
+/** The start, the block and its text; the end of the block; the stop reason; the end. */
+const [openMessage, closedBlock, messageDelta, messageStop] = [
+  messageEvents.slice(0, 3),
+  messageEvents.slice(3, 4),
+  messageEvents.slice(4, 5),
+  messageEvents.slice(5),
+];
+const pingEvent = formatNamedEvent({ type: "ping" });
+const messageError = formatNamedEvent({
+  type: "error",
+  error: { type: "overloaded_error", message: "broken" },
+});
+const endWithStopReason = (stop_reason: string | null): Ending =>
+  sendAll([
+    ...openMessage,
+    ...closedBlock,
+    formatNamedEvent({ type: "message_delta", delta: { stop_reason, stop_sequence: null } }),
+    ...messageStop,
+  ]);
+const stopReasons = [
+  "end_turn",
+  "tool_use",
+  "max_tokens",
+  "stop_sequence",
+  "refusal",
+  "model_context_window_exceeded",
+  "surprise",
+  "",
+];
 
-describe.each(wires)("a %s upstream, a %s client", (speaks, client) => {
-  const endings = speaks === "chat" ? chatEndings : responsesEndings;
+const messagesEndings: Record<string, Ending> = {
+  ...Object.fromEntries(
+    stopReasons.flatMap((stop_reason) => [
+      [`the stop reason "${stop_reason}"`, endWithStopReason(stop_reason)],
+      [
+        `a complete reply with the stop reason "${stop_reason}"`,
+        (response: ServerResponse) =>
+          sendJson(response, { ...buildReply("messages", { text: ["Hi"] }), stop_reason }),
+      ],
+    ]),
+  ),
+  "no stop reason": sendAll([...openMessage, ...closedBlock, ...messageStop]),
+  "an open block at the end": sendAll([...openMessage, ...messageDelta, ...messageStop]),
+  "no message_stop": sendAll([...openMessage, ...closedBlock, ...messageDelta]),
+  "no end of the block": sendAll(openMessage),
+  "nothing at all": sendAll([]),
+  "only message_stop": sendAll(messageStop),
+  "only the start": sendAll(messageEvents.slice(0, 1)),
+  "only pings": sendAll([pingEvent, pingEvent]),
+  "only comments": sendAll([": one\n\n", ": two\n\n"]),
+  "no content": sendAll([...messageEvents.slice(0, 1), ...messageDelta, ...messageStop]),
+  "events of unknown types": sendAll([formatNamedEvent({ type: "surprise" })]),
+  "the sentinel of another API": sendAll([...openMessage, formatEvent(done)]),
+  "an error": sendAll([...openMessage, messageError]),
+  "an error first": sendAll([messageError]),
+  "an error, and the connection stays open": sendAll([...openMessage, messageError], "stay open"),
+  "message_stop, and the connection stays open": sendAll(messageEvents, "stay open"),
+  "more after message_stop": sendAll([...messageEvents, ...messageEvents]),
+  "events after message_stop, for ever": sendEndlessly(pingEvent, messageEvents.join("")),
+  "a broken connection": sendAll(openMessage, "destroy"),
+  silence: sendAll(openMessage, "stay open"),
+  "silence from the start": sendAll([], "stay open"),
+  "pings for ever": sendEndlessly(pingEvent, openMessage.join("")),
+  "pings for ever, from the start": sendEndlessly(pingEvent),
+  "comments for ever": sendEndlessly(": working\n\n", openMessage.join("")),
+  "half a complete reply": (response) => response.end('{"type":"message","content":[{"type":"te'),
+  "a complete reply without content": (response) => sendJson(response, { type: "message" }),
+  "an empty object": (response) => sendJson(response, {}),
+  "an empty body": (response) => response.end(),
+  "no body": (response) => response.writeHead(204).end(),
+};
+
+const endingsByWire = {
+  chat: chatEndings,
+  responses: responsesEndings,
+  messages: messagesEndings,
+} as const;
+
+const pairs = wires.flatMap((speaks) => wires.map((client) => [speaks, client] as const));
+
+describe.each(pairs)("a %s upstream, a %s client", (speaks, client) => {
+  const endings = endingsByWire[speaks];
 
   test.each([true, false])(
     "every request ends with a valid reply or error; stream: %s",
@@ -221,28 +297,32 @@ describe.each(wires)("a %s upstream, a %s client", (speaks, client) => {
 
 async function requestOutcome(
   gateway: TestGateway,
-  client: "chat" | "responses",
+  client: Wire,
   name: string,
   stream: boolean,
 ): Promise<string> {
-  const path = client === "chat" ? "/chat/completions" : "/responses";
-  const body = client === "chat" ? helloChat : hello;
+  const path = wirePaths[client].slice("/v1".length);
+  const body = helloBodies[client];
   const signal = AbortSignal.timeout(20_000);
   const response = await gateway.post(path, { ...body, model: `up/${name}`, stream }, { signal });
   if (response.status !== 200) {
     const { error } = (await response.json()) as { error?: { message?: unknown; code?: unknown } };
-    if (error?.code === "upstream_circuit_open") return "the circuit was open";
+    if (error?.code === "upstream_circuit_open" || /paused for/.test(String(error?.message)))
+      return "the circuit was open";
     return typeof error?.message === "string" ? "valid" : `${response.status} without a message`;
   }
   if (!stream) {
     const completeReply = (await response.json()) as JsonObject;
     const { status } = completeReply;
     const hasEnded = status === "completed" || status === "incomplete" || status === "failed";
+    if (client === "messages")
+      return typeof completeReply["stop_reason"] === "string" ? "valid" : "no stop reason";
     return (client === "chat" ? Array.isArray(completeReply["choices"]) : hasEnded)
       ? "valid"
       : "no complete reply";
   }
   const events = await readEvents(response);
+  if (client === "messages") return findMessagesStreamFaults(events).join(", ") || "valid";
   const last = events.at(-1) ?? {};
   const terminals = events.filter((event) => isTerminal(event));
   return isTerminal(last) && terminals.length === 1 ? "valid" : JSON.stringify(last);

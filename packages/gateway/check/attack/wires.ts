@@ -18,7 +18,7 @@ const parameters: JsonObject = { type: "object", properties: { a: { type: "strin
 /** A short request in each API, without model and tools. */
 export const helloBodies: Readonly<Record<Wire, JsonObject>> = {
   chat: { messages: [{ role: "user", content: "Hello" }] },
-  responses: { input: "Hello", store: false },
+  responses: { input: "Hello" },
   messages: { max_tokens: 1000, messages: [{ role: "user", content: "Hello" }] },
 };
 

@@ -156,7 +156,13 @@ async function sendRequest(
   return send(target.url, {
     path: wirePaths[wire],
     headers: { "content-type": "application/json", authorization: `Bearer ${token}` },
-    body: JSON.stringify({ model, stream, ...helloBodies[wire], tools: [lookTools[wire]] }),
+    body: JSON.stringify({
+      model,
+      stream,
+      ...helloBodies[wire],
+      tools: [lookTools[wire]],
+      ...(wire === "responses" ? { store: false } : {}),
+    }),
     ...(leaveAfterMs === undefined ? {} : { leaveAfterMs }),
   });
 }
