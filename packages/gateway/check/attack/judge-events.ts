@@ -185,7 +185,7 @@ function findIdentityFaults({ id, type, role, model, usage }: JsonObject): strin
 }
 
 function isCount(value: unknown): boolean {
-  return Number.isSafeInteger(value) && (value as number) >= 0;
+  return Number.isInteger(value) && (value as number) >= 0;
 }
 
 function findCallFaults({ id, name, input }: JsonObject, ids: Set<unknown>): string[] {
