@@ -10,6 +10,9 @@ import {
   ResponsesOverResponses,
   translateResponsesRequest,
   translateResponsesToMessages,
+  type JsonObject,
+  type OpaqueReasoning,
+  type ResponseObject,
   type ResponsesRequest,
   type UpstreamChatEvent,
   type UpstreamMessageEvent,
@@ -48,44 +51,21 @@ export function planResponsesRequest(
 }
 
 function planOverChat(client: ResponsesClientRequest, context: PlanContext): RelayPlan {
-  const { target, now } = context;
-  const { isCodex, reasoning, returnsReasoning = false, parameters = "listed" } = client;
-  const { profile, model, reasoningCarrier } = target;
-  const { request, previousResponseId = null, unresolved } = client;
-  if (unresolved !== undefined) throw unresolved;
-  const conversation = new ConversationDigest(target.clientName, () => toInputItems(request));
+  const { profile, model } = context.target;
+  const { request, parameters = "listed" } = client;
+  const conversation = createDigest(client, context);
   const { body, ...replyOptions } = translateResponsesRequest(request, {
     profile,
     upstreamModel: model,
     parameters,
-    unseal: (envelope) => reasoningCarrier.unseal(envelope),
-    ...(returnsReasoning
-      ? {}
-      : { lookupReasoning: (callId: string) => reasoningCarrier.lookup(callId, conversation) }),
+    ...buildReasoningOptions(client, context, conversation),
   });
   const createTranslator = (): Translator<UpstreamChatEvent> =>
     new ResponsesOverChat({
       ...replyOptions,
-      echo: {
-        ...replyOptions.echo,
-        previous_response_id: previousResponseId,
-        store: request.store !== false,
-      },
-      requestedModel: client.request.model ?? model,
-      responseId: newId("resp"),
-      createdAt: now,
-      getTime,
-      newId,
-      reasoning,
-      truncatedCalls: isCodex ? "withheld" : "incomplete",
-      seal: (reasoningToSeal) => reasoningCarrier.seal(reasoningToSeal),
-      // Codex and tasks always send the text back.
-      sealsText: !isCodex && !returnsReasoning && requestsSealedReasoning(request),
-      onFinished(response) {
-        if (!returnsReasoning) reasoningCarrier.storeOutput(response.output, conversation);
-      },
+      ...buildReplyOptions(client, context, conversation),
+      echo: buildEcho(client, replyOptions.echo),
       estimateInputTokens: () => estimateRequestTokens(body),
-      budget: createBudget(client),
     });
   return buildChatPlan(client, { body, repairs: replyOptions.repairs, createTranslator }, context);
 }
@@ -120,49 +100,85 @@ function planOverResponses(client: ResponsesClientRequest, context: PlanContext)
 }
 
 function planOverMessages(client: ResponsesClientRequest, context: PlanContext): RelayPlan {
-  const { target, now } = context;
-  const { isCodex, reasoning, returnsReasoning = false } = client;
-  const { model, messagesFlags, reasoningCarrier } = target;
-  const { request, previousResponseId = null, unresolved } = client;
-  if (unresolved !== undefined) throw unresolved;
-  const conversation = new ConversationDigest(target.clientName, () => toInputItems(request));
-  const { body, ...replyOptions } = translateResponsesToMessages(request, {
+  const { model, messagesFlags } = context.target;
+  const conversation = createDigest(client, context);
+  const { body, ...replyOptions } = translateResponsesToMessages(client.request, {
     upstreamModel: model,
-    unseal: (envelope) => reasoningCarrier.unseal(envelope),
     hash: hashIdentifier,
-    ...(returnsReasoning
-      ? {}
-      : { lookupReasoning: (callId: string) => reasoningCarrier.lookup(callId, conversation) }),
+    ...buildReasoningOptions(client, context, conversation),
     ...messagesFlags,
   });
   const createTranslator = (): Translator<UpstreamMessageEvent> =>
     new ResponsesOverMessages({
       ...replyOptions,
-      echo: {
-        ...replyOptions.echo,
-        previous_response_id: previousResponseId,
-        store: request.store !== false,
-      },
-      requestedModel: request.model ?? model,
-      responseId: newId("resp"),
-      createdAt: now,
-      getTime,
-      newId,
-      reasoning,
-      truncatedCalls: isCodex ? "withheld" : "incomplete",
-      seal: (reasoningToSeal) => reasoningCarrier.seal(reasoningToSeal),
-      sealsText: !isCodex && !returnsReasoning && requestsSealedReasoning(request),
-      onFinished(response) {
-        if (!returnsReasoning) reasoningCarrier.storeOutput(response.output, conversation);
-      },
+      ...buildReplyOptions(client, context, conversation),
+      echo: buildEcho(client, replyOptions.echo),
       estimateInputTokens: () => estimateMessagesTokens(body),
-      budget: createBudget(client),
     });
   return buildMessagesPlan(
     client,
     { body, repairs: replyOptions.repairs, createTranslator },
     context,
   );
+}
+
+/** Returns the digest of the conversation. Throws a GatewayError if the request refers to a response that is not stored here. */
+function createDigest(
+  { request, unresolved }: ResponsesClientRequest,
+  { target }: PlanContext,
+): ConversationDigest {
+  if (unresolved !== undefined) throw unresolved;
+  return new ConversationDigest(target.clientName, () => toInputItems(request));
+}
+
+/** Returns how the reasoning of earlier replies is found: sealed in the history, or else in the cache. */
+function buildReasoningOptions(
+  { returnsReasoning = false }: ResponsesClientRequest,
+  { target: { reasoningCarrier } }: PlanContext,
+  conversation: ConversationDigest,
+) {
+  return {
+    unseal: (envelope: string) => reasoningCarrier.unseal(envelope),
+    ...(returnsReasoning
+      ? {}
+      : { lookupReasoning: (callId: string) => reasoningCarrier.lookup(callId, conversation) }),
+  };
+}
+
+function buildReplyOptions(
+  client: ResponsesClientRequest,
+  { target, now }: PlanContext,
+  conversation: ConversationDigest,
+) {
+  const { request, isCodex, reasoning, returnsReasoning = false } = client;
+  const { reasoningCarrier } = target;
+  return {
+    requestedModel: request.model ?? target.model,
+    responseId: newId("resp"),
+    createdAt: now,
+    getTime,
+    newId,
+    reasoning,
+    truncatedCalls: isCodex ? ("withheld" as const) : ("incomplete" as const),
+    seal: (reasoningToSeal: OpaqueReasoning) => reasoningCarrier.seal(reasoningToSeal),
+    // Codex and tasks always send the text back.
+    sealsText: !isCodex && !returnsReasoning && requestsSealedReasoning(request),
+    onFinished(response: ResponseObject) {
+      if (!returnsReasoning) reasoningCarrier.storeOutput(response.output, conversation);
+    },
+    budget: createBudget(client),
+  };
+}
+
+function buildEcho(
+  { request, previousResponseId }: ResponsesClientRequest,
+  echo: JsonObject,
+): JsonObject {
+  return {
+    ...echo,
+    previous_response_id: previousResponseId ?? null,
+    store: request.store !== false,
+  };
 }
 
 /** True for clients such as opencode and the `ai` SDK, which drop reasoning items without `encrypted_content`. */
