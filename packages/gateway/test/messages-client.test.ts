@@ -323,6 +323,18 @@ anthropic-version = "2026-10-21"`,
     ]);
   });
 
+  test("gets a 404 as not_found_error, also if the upstream has OpenAI's type for it", async () => {
+    const { gateway } = await gatewayFixture({
+      status: 404,
+      json: { error: { message: "The model `m` does not exist", type: "invalid_request_error" } },
+    });
+    const response = await post(gateway.url, hello);
+    expect([response.status, await response.json()]).toMatchObject([
+      404,
+      { error: { type: "not_found_error", message: "The model `m` does not exist" } },
+    ]);
+  });
+
   test("is asked not to retry what only the user can fix", async () => {
     const { gateway } = await gatewayFixture({
       status: 401,
@@ -714,6 +726,9 @@ ${upstreamToml("up", upstream.url, { models: ["listed"] })}`);
     expect(list.data.map(({ id }) => id)).toEqual(expect.arrayContaining(["exact", "up/listed"]));
     expect(list.data.some(({ id }) => id.includes("*"))).toBe(false);
     expect(list).toMatchObject({ has_more: false });
+    const one = await fetch(`${gateway.url}/v1/models/claude-opus-5`);
+    expect(await one.json()).toMatchObject({ id: "claude-opus-5", type: "model" });
+    expect((await fetch(`${gateway.url}/v1/models/gpt-5`)).status).toBe(404);
     expect(list.data[0]).toMatchObject({ type: "model", display_name: "exact" });
   });
 });

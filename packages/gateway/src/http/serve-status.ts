@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { redactErrorText } from "@deltawire/agent/basics";
 import { didYouMean, quoteExcerpt } from "@deltawire/tasks";
 import type { Config, UpstreamConfig } from "../config/config.ts";
+import { findModelAlias } from "../config/model-patterns.ts";
 import type { LessonSync } from "../learning/lesson-sync.ts";
 import type { ModelDiscovery } from "../models/model-discovery.ts";
 import type { CachedModelList, ModelListCache } from "../models/model-list-cache.ts";
@@ -69,7 +70,9 @@ export async function serveModel(
   { response, pathParam }: RequestContext,
   services: StatusRouteServices,
 ): Promise<void> {
-  const { list } = await loadModelList(services);
+  // The list has no names that match a pattern of [models].
+  const isConfigured = findModelAlias(pathParam, services.config) !== undefined;
+  const { list } = await loadModelList(services, isConfigured ? pathParam : undefined);
   const model = list.data.find(({ id }) => id === pathParam);
   if (model === undefined)
     throw new GatewayError(

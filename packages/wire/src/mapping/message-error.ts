@@ -44,11 +44,14 @@ function findErrorType(
   const byCode = Object.hasOwn(typesByCode, code) ? typesByCode[code] : undefined;
   if (byCode !== undefined) return byCode;
   const fields = isObject(provider) ? provider : {};
-  const type = nonEmptyString(fields["type"]);
-  if (type !== undefined && Object.hasOwn(messageErrorStatuses, type))
-    return type as MessageErrorType;
   const sentStatus = parseInteger(fields["status"]) ?? parseInteger(fields["code"]);
-  return findTypeByStatus(status ?? sentStatus ?? 500);
+  const typeByStatus = findTypeByStatus(status ?? sentStatus ?? 500);
+  const type = nonEmptyString(fields["type"]);
+  // OpenAI's type for every status of 4xx.
+  if (type === "invalid_request_error" && (status ?? 500) < 500) return typeByStatus;
+  return type !== undefined && Object.hasOwn(messageErrorStatuses, type)
+    ? (type as MessageErrorType)
+    : typeByStatus;
 }
 
 function findTypeByStatus(status: number): MessageErrorType {
