@@ -205,6 +205,35 @@ describe("deltawire claude", () => {
   });
 });
 
+describe("a gateway that is already running", () => {
+  test("is used, with a warning that flags and files with other upstreams have no effect", async () => {
+    const gateway = await testGateway(toml);
+    const { port } = new URL(gateway.url);
+    const { folder } = fakePrograms(["claude", "my-script"]);
+    const run = async (args: string[], file?: string) => {
+      const cwd = temporaryFolder(file);
+      const env = { PATH: folder, HOME: cwd };
+      return (await runCommand(["--port", port, ...args], { cwd, env })).stderr;
+    };
+    const warn = (settings: string, name: string) =>
+      `warning: the gateway that is already running at ${gateway.url} is used, and ${settings} no effect on it (upstream ${name}); stop that gateway, or pass another --port\n`;
+    const upstream = ["--upstream", "http://127.0.0.1:8/v1"];
+    const warning = warn("--upstream has", "local");
+    for (const command of [["claude"], ["run", "my-script"], ["connect", "claude"], ["models"]])
+      expect(await run([...upstream, ...command])).toBe(warning);
+    expect(await run([...upstream, "--profile", "glm", "--speaks", "auto", "claude"])).toBe(
+      warn("--upstream, --speaks and --profile have", "local"),
+    );
+    const other = upstreamToml("other", "http://127.0.0.1:8/v1", { models: ["m"] });
+    expect(await run(["claude"], other)).toBe(warn("deltawire.toml has", "other"));
+    expect(await run(["--config", "deltawire.toml", "models"], other)).toBe(
+      warn("--config has", "other"),
+    );
+    // The running gateway has the same upstreams.
+    expect(await run(["--config", "deltawire.toml", "claude"], toml)).toBe("");
+  });
+});
+
 describe("deltawire run", () => {
   test("gives any program the variables of the OpenAI and Anthropic libraries", async () => {
     const run = await runOnGateway(["run", "-m", "best", "--", "my-script", "-m", "own", "--help"]);

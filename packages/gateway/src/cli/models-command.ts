@@ -3,6 +3,7 @@ import type { LoadedConfig } from "../config/load-config.ts";
 import { startGateway } from "../gateway.ts";
 import type { ModelList } from "../models/model-list.ts";
 import { buildModelList } from "../models/model-list.ts";
+import { warnAboutIgnoredSettings } from "./ignored-settings.ts";
 import type { CliFlags } from "./parse-arguments.ts";
 import { findRunningGateway } from "./running-gateway.ts";
 import type { Terminal } from "../terminal.ts";
@@ -55,13 +56,15 @@ interface ModelListing {
 }
 
 async function fetchListing(
-  { config }: LoadedConfig,
+  loaded: LoadedConfig,
   flags: CliFlags,
   terminal: Terminal,
 ): Promise<ModelListing> {
   const { env } = terminal;
+  const { config } = loaded;
   const running = await findRunningGateway(config, flags.data, terminal);
   if (running !== undefined) {
+    await warnAboutIgnoredSettings(running, loaded, flags, terminal);
     const list = (await running.request("/v1/models")) as ModelList;
     const { upstreams } = (await running.request("/deltawire/upstreams")) as RunningUpstreams;
     const listErrors = upstreams.flatMap(({ name, listing }) =>

@@ -6,6 +6,7 @@ import { placeholderToken } from "../coding-agents/connection.ts";
 import { startGateway } from "../gateway.ts";
 import type { ModelList } from "../models/model-list.ts";
 import type { Terminal } from "../terminal.ts";
+import { warnAboutIgnoredSettings } from "./ignored-settings.ts";
 import type { CliFlags } from "./parse-arguments.ts";
 import { createGatewayRequest, findRunningGateway } from "./running-gateway.ts";
 
@@ -34,7 +35,10 @@ export async function withGateway<Result>(
   const { env } = terminal;
   const { config } = loaded;
   const running = await findRunningGateway(config, flags.data, terminal);
-  if (running !== undefined) return use(await toReachableGateway(running, true));
+  if (running !== undefined) {
+    await warnAboutIgnoredSettings(running, loaded, flags, terminal);
+    return use(await toReachableGateway(running, true));
+  }
   // The program may use the full screen, so the gateway must not log to the terminal.
   const server = { ...config.server, host: "127.0.0.1", port: 0, logLevel: "silent" as const };
   const gateway = await startGateway({
