@@ -323,6 +323,43 @@ anthropic-version = "2026-10-21"`,
     ]);
   });
 
+  test("that drops the thinking before its calls has it restored, in its own conversation only", async () => {
+    const call = { index: 0, id: "call_0", function: { name: "f", arguments: "{}" } };
+    const { gateway, upstream } = await gatewayFixture(
+      {
+        sse: [
+          { reasoning_content: "Secret thought." },
+          { tool_calls: [{ ...call, type: "function" }] },
+        ]
+          .map(
+            (delta) => `data: ${JSON.stringify({ id: "c1", choices: [{ index: 0, delta }] })}\n\n`,
+          )
+          .concat(
+            `data: {"id":"c1","choices":[{"index":0,"delta":{},"finish_reason":"tool_calls"}]}\n\n`,
+            "data: [DONE]\n\n",
+          ),
+      },
+      { upstream: { profile: "deepseek" } },
+    );
+    const tools = [{ name: "f", input_schema: { type: "object" } }];
+    const first = await post(gateway.url, { ...hello, tools });
+    const { content } = (await first.json()) as { content: { type: string; id?: string }[] };
+    const calls = content.filter(({ type }) => type === "tool_use");
+    const results = calls.map(({ id }) => ({ type: "tool_result", tool_use_id: id, content: "r" }));
+    const ask = async (text: string) => {
+      const messages = [
+        { role: "user", content: text },
+        { role: "assistant", content: calls },
+        { role: "user", content: results },
+      ];
+      await (await post(gateway.url, { ...hello, tools, messages })).text();
+      const sent = upstream.requests.at(-1)?.body["messages"] as { reasoning_content?: string }[];
+      return sent[1]?.reasoning_content;
+    };
+    expect(await ask("Hello")).toBe("Secret thought.");
+    expect(await ask("Another question")).not.toBe("Secret thought.");
+  });
+
   test("gets a 404 as not_found_error, also if the upstream has OpenAI's type for it", async () => {
     const { gateway } = await gatewayFixture({
       status: 404,

@@ -186,7 +186,12 @@ export {
   type BuiltInToolKind,
   type ToolTranslation,
 } from "./tools/tool-translation.ts";
-export type { OpaqueReasoning, SealReasoning, UnsealReasoning } from "./mapping/reasoning.ts";
+export type {
+  CachedReasoning,
+  OpaqueReasoning,
+  SealReasoning,
+  UnsealReasoning,
+} from "./mapping/reasoning.ts";
 export {
   buildTokenCount,
   estimateMessagesTokens,
@@ -234,7 +239,7 @@ export {
 } from "./responses-over-chat/request.ts";
 export { buildRequestEcho } from "./mapping/response-resource.ts";
 export { reasoningEfforts } from "./mapping/reasoning-effort.ts";
-export type { LookupReasoning, CachedReasoning } from "./responses-over-chat/reasoning-replay.ts";
+export type { LookupReasoning } from "./responses-over-chat/reasoning-replay.ts";
 export {
   genericProfile,
   isSentUnchanged,

@@ -56,7 +56,11 @@ function planOverChat(client: MessagesClientRequest, context: PlanContext): Rela
     lookupReasoning: (callId) => reasoningCarrier.lookup(callId, conversation),
   });
   const createTranslator = (): Translator<UpstreamChatEvent> =>
-    new MessagesOverChat({ ...replyOptions, ...buildReplyOptions(client, context) });
+    new MessagesOverChat({
+      ...replyOptions,
+      ...buildReplyOptions(client, context),
+      onReasoning: (reasoning, callIds) => reasoningCarrier.store(reasoning, callIds, conversation),
+    });
   return buildChatPlan(client, { body, repairs: replyOptions.repairs, createTranslator }, context);
 }
 
@@ -79,7 +83,11 @@ function planOverResponses(client: MessagesClientRequest, context: PlanContext):
         );
   const body = input === history ? translated : { ...translated, input: [...input] };
   const createTranslator = (): Translator<UpstreamResponseEvent> =>
-    new MessagesOverResponses({ ...replyOptions, ...buildReplyOptions(client, context) });
+    new MessagesOverResponses({
+      ...replyOptions,
+      ...buildReplyOptions(client, context),
+      onReasoning: (reasoning, callIds) => reasoningCarrier.store(reasoning, callIds, conversation),
+    });
   return buildResponsesPlan(
     client,
     { body, repairs: replyOptions.repairs, createTranslator },

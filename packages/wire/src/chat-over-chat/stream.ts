@@ -13,7 +13,7 @@ import {
   parseUpstreamFailure,
   type UpstreamFailure,
 } from "../mapping/upstream-error.ts";
-import type { CachedReasoning } from "../responses-over-chat/reasoning-replay.ts";
+import type { CachedReasoning } from "../mapping/reasoning.ts";
 import { toChatUsage, toEstimatedChatUsage, toResponseUsage, findUsage } from "../mapping/usage.ts";
 import type { ReplyPiece } from "../reply/reply-piece.ts";
 import type { ReplyReaderOptions } from "../reply/reply-reader.ts";

@@ -20,6 +20,9 @@ export interface OpaqueReasoning {
   textHash?: string;
 }
 
+/** The reasoning of a reply with calls, in case the client drops it. */
+export type CachedReasoning = OpaqueReasoning & { reasoning?: string };
+
 /** Returns a short value that shows whether a client has changed a text. Not a cryptographic hash: it is sealed. */
 export function hashReasoningText(text: string): string {
   return `${text.length}-${shortHash(text)}`;

@@ -2,7 +2,12 @@ import { assertNever } from "../error.ts";
 import { boundedString, isObject, parseLimitedJson, type JsonObject } from "../json.ts";
 import type { Finish } from "../mapping/finish-reason.ts";
 import { toMessageError } from "../mapping/message-error.ts";
-import { hashReasoningText, type SealReasoning } from "../mapping/reasoning.ts";
+import {
+  hashReasoningText,
+  type CachedReasoning,
+  type OpaqueReasoning,
+  type SealReasoning,
+} from "../mapping/reasoning.ts";
 import { toStopReason } from "../mapping/stop-reason.ts";
 import { toMessageUsage } from "../mapping/usage.ts";
 import type { ReplyPiece } from "../reply/reply-piece.ts";
@@ -42,6 +47,8 @@ export interface MessageWriterOptions {
    * have no signature, and clients cannot send them back.
    */
   seal?: SealReasoning;
+  /** Called at the end of a reply with calls and reasoning, in case the client drops its thinking. */
+  onReasoning?: (reasoning: CachedReasoning, callIds: string[]) => void;
 }
 
 /** What the writer needs to know about the reply, beside its pieces. */
@@ -95,6 +102,10 @@ export class MessageWriter implements ReplyWriter<MessageEvent> {
   #hasRefusal = false;
   #hasCalls = false;
   #hasCutCall = false;
+  /** What `onReasoning` receives. */
+  readonly #reasoningTexts: string[] = [];
+  #opaque: OpaqueReasoning | undefined;
+  readonly #sentCallIds: string[] = [];
 
   constructor(options: MessageWriterOptions, { reader, repairs }: MessageWriterContext) {
     this.#options = options;
@@ -195,6 +206,7 @@ export class MessageWriter implements ReplyWriter<MessageEvent> {
     this.#closeActive(out);
     this.#drainWaiting(out);
     this.#emitLateReasoning(out);
+    this.#reportReasoning();
     const stopSequence = this.#findStopSequence(finish);
     out.push({
       type: "message_delta",
@@ -284,6 +296,7 @@ export class MessageWriter implements ReplyWriter<MessageEvent> {
       const declared = this.#options.tools?.findDeclared(call.name);
       const name = declared !== undefined && "name" in declared ? declared.name : call.name;
       const id = this.#callIds.toClientId(call.id);
+      this.#sentCallIds.push(id);
       this.#startBlock({ type: "tool_use", id, name, input: {} }, out);
     }
     active.sentLength += text.length;
@@ -400,10 +413,24 @@ export class MessageWriter implements ReplyWriter<MessageEvent> {
   #seal(text: string): string | undefined {
     const { seal } = this.#options;
     const opaque = this.#reader.takeOpaqueReasoning();
+    if (this.#options.onReasoning !== undefined) this.#collectReasoning(text, opaque);
     const sealed = seal?.({ ...opaque, textHash: hashReasoningText(text) });
     if (sealed === undefined && opaque !== undefined)
       this.#addRepair("opaque_reasoning_lost", Object.keys(opaque).join(", "));
     return sealed;
+  }
+
+  #collectReasoning(text: string, opaque: OpaqueReasoning | undefined): void {
+    if (text !== "") this.#reasoningTexts.push(text);
+    if (opaque === undefined) return;
+    const details = [...(this.#opaque?.details ?? []), ...(opaque.details ?? [])];
+    this.#opaque = { ...this.#opaque, ...opaque, ...(details.length === 0 ? {} : { details }) };
+  }
+
+  #reportReasoning(): void {
+    const reasoning = this.#reasoningTexts.join("\n\n");
+    if (this.#sentCallIds.length === 0 || (reasoning === "" && this.#opaque === undefined)) return;
+    this.#options.onReasoning?.({ reasoning, ...this.#opaque }, this.#sentCallIds);
   }
 
   /** Sends signatures that arrived after the last block as a block without text. */

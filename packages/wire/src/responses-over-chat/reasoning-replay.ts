@@ -1,12 +1,11 @@
 import { nonEmptyString, type JsonObject } from "../json.ts";
-import type { OpaqueReasoning, UnsealReasoning } from "../mapping/reasoning.ts";
+import type { CachedReasoning, OpaqueReasoning, UnsealReasoning } from "../mapping/reasoning.ts";
 import type { UpstreamProfile } from "../upstream-profile.ts";
 import type { ChatAssistantMessage } from "../shapes/chat-request.ts";
 import type { ResponseInputReasoning } from "../shapes/responses-request.ts";
 
 /** Returns the cached reasoning of the reply that made a call, for clients that do not send reasoning items back. */
 export type LookupReasoning = (callId: string) => CachedReasoning | undefined;
-export type CachedReasoning = OpaqueReasoning & { reasoning?: string };
 
 export interface ReasoningSources {
   unseal?: UnsealReasoning | undefined;
