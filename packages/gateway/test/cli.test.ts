@@ -74,20 +74,26 @@ describe("help and version", () => {
     async (word) => {
       const { code, stdout, stderr } = await runCommand([word]);
       expect([code, stderr]).toEqual([0, ""]);
-      for (const part of [...commandNames, "--upstream", "--json", "COMMAND --help", "4141"])
+      for (const part of [...commandNames, "--upstream", "--json", "help COMMAND", "4141"])
         expect(stdout).toContain(part);
     },
   );
 
   test.each(commandNames)(
-    "%s --help shows its usage, its own flags and examples",
+    "help %s shows its usage, its own flags and examples",
     async (command) => {
-      const { code, stdout, stderr } = await runCommand([command, "--help"]);
+      const { code, stdout, stderr } = await runCommand(["help", command]);
       expect([code, stderr]).toEqual([0, ""]);
+      const isPassedOn = command === "codex" || command === "claude";
       for (const args of [
-        [command, "-h"],
-        ["help", command],
         ["--help", command],
+        ["-h", command],
+        ...(isPassedOn
+          ? []
+          : [
+              [command, "-h"],
+              [command, "--help"],
+            ]),
       ])
         expect((await runCommand(args)).stdout).toBe(stdout);
       expect(stdout).toMatch(/^Usage: deltawire .*\n/);
@@ -119,7 +125,10 @@ describe("help and version", () => {
       });
   });
 
-  test("flags after the first argument of codex belong to Codex", () => {
+  test("flags after codex and claude belong to Codex and Claude Code", () => {
+    for (const name of ["codex", "claude"])
+      for (const flag of ["--help", "-h", "--version", "-v", "-V"])
+        expect(parseCommandLine([name, flag])).toMatchObject({ name, args: [flag] });
     expect(parseCommandLine(["codex", "exec", "--help"])).toMatchObject({ name: "codex" });
     expect(parseCommandLine(["codex", "exec", "-v"])).toMatchObject({ name: "codex" });
   });
@@ -136,7 +145,7 @@ describe("help and version", () => {
       stderr: "",
     });
     for (const word of ["-V", "-v"]) expect((await runCommand([word])).stdout).toBe(`${version}\n`);
-    for (const command of commandNames)
+    for (const command of commandNames.filter((name) => name !== "codex" && name !== "claude"))
       for (const word of ["--version", "-V", "-v"])
         expect((await runCommand([command, word])).stdout).toBe(`${version}\n`);
   });
@@ -157,6 +166,8 @@ describe("invalid input exits with 2 and one line that helps:", () => {
     [["migrate", "--port", "0"], /^--port: must be a port number from 1 to 65535, got "0"$/m],
     [["migrate", "a.toml", "b.toml"], /only one file, got a\.toml and b\.toml/],
     [["serve", "now"], /now/],
+    [["-m", "x", "codex"], /^write -m after codex: codex -m NAME$/m],
+    [["--reset", "claude"], /--reset only works with lessons; help claude lists the flags/],
     [["models", "--reset"], /--reset only works with lessons; models --help/],
     [["help", "modls"], /unknown command "modls".*models/],
     [["--port", "99999"], /--port.*65535/],

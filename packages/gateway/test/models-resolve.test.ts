@@ -97,6 +97,17 @@ test("an unknown name is an error with a suggestion and how to list all names", 
   });
 });
 
+test("a misspelled upstream is corrected, also one whose key is not set", () => {
+  for (const [name, suggestion] of [
+    ["zia/some-other-model", "zai/some-other-model"],
+    ["opnai/gpt-9", "openai/gpt-9"],
+  ])
+    expect(resolveModel(name ?? "", two, listed)).toEqual({
+      ok: false,
+      message: `unknown model "${name}" (did you mean ${suggestion}?). GET /v1/models lists all names.`,
+    });
+});
+
 test("an upstream without a model list is mentioned", () => {
   expect(resolveModel("zzzzzzzzzzzz", two, new Map())).toEqual({
     ok: false,

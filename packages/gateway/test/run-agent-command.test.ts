@@ -107,6 +107,10 @@ describe("deltawire claude", () => {
   test("leaves Claude Code's own names of models, its --settings, and everything after -- to it", async () => {
     const run = await runOnGateway(["claude", "--model", "opus", "--", "--model", "x"]);
     expect(run.readReport().args.slice(2)).toEqual(["--model", "opus", "--", "--model", "x"]);
+    const all = await runOnGateway(["claude", "--", "--model", "x", "--version"]);
+    expect(all.readReport().args.slice(2)).toEqual(["--model", "x", "--version"]);
+    const version = await runOnGateway(["claude", "--version"]);
+    expect(version.readReport().args.slice(2)).toEqual(["--version"]);
     const own = await runOnGateway(["claude", "--settings", "mine.json"]);
     expect(own.readReport().args).toEqual(["--settings", "mine.json"]);
   });
@@ -139,7 +143,13 @@ describe("deltawire claude", () => {
     const unknown = await runOnGateway(["claude", "-m", "zai-lagre"], {}, twoUpstreams);
     expect([unknown.code, unknown.stderr]).toEqual([
       2,
-      'unknown model "zai-lagre" (did you mean zai-large?); this gateway has best, zai-large, zai-small, b; to list all, run: deltawire models\n',
+      'unknown model "zai-lagre" (did you mean zai-large?). GET /v1/models lists all names.\nThis gateway has best, zai-large, zai-small, b; to list all, run: deltawire models\n',
+    ]);
+    const oneKey = { ZAI_API_KEY: "key-of-zai-0123456789" };
+    const withoutKey = await runOnGateway(["claude", "-m", "zai/glm-4.6"], oneKey, twoUpstreams);
+    expect([withoutKey.code, withoutKey.stderr]).toEqual([
+      2,
+      'unknown upstream "zai": ZAI_API_KEY was not set when the gateway started; set it and restart the gateway, or configure the upstream\nThis gateway has best, zai-large, zai-small, b; to list all, run: deltawire models\n',
     ]);
     const unlisted = await runOnGateway(["claude", "-m", "up/zai-lagre"]);
     expect([unlisted.code, unlisted.stderr]).toEqual([

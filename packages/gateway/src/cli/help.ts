@@ -34,7 +34,8 @@ set DELTAWIRE_TOKEN to the token that clients must send; listening on an address
     usage: "[FLAG ...] codex [CODEX ARGUMENT ...]",
     summary: "run the installed Codex through this gateway, without changing any file",
     details: `Runs the installed Codex against the running gateway. If none is running, starts one for as long as Codex runs.
-Put flags of the gateway before the word codex; everything after it is passed to Codex.`,
+Put flags of the gateway before the word codex; everything after it is passed to Codex, also --help
+and --version.`,
     examples: [
       ["codex", "run Codex with the first model of the gateway"],
       [
@@ -49,7 +50,7 @@ Put flags of the gateway before the word codex; everything after it is passed to
     details: `Runs the installed Claude Code against the running gateway. If none is running, starts one for as long as Claude Code
 runs. Claude Code gets the model for all its own names (opus, sonnet, ...) and the context window of the model.
 Put other flags of the gateway before the word claude; everything after it, except -m, --model and --small-model, is
-passed to Claude Code.`,
+passed to Claude Code, also --help and --version. After claude --, nothing is excepted.`,
     examples: [
       ["claude", "run Claude Code with the first chat model of the gateway"],
       [
@@ -168,7 +169,7 @@ Usage: ${program} [COMMAND] [FLAG ...]
 
 Commands:
 ${formatTable(list)}
-${program} COMMAND --help shows the usage, flags and examples of a command.
+${program} help COMMAND shows the usage, flags and examples of a command.
 
 Flags:
 ${formatTable(listFlags(undefined))}

@@ -64,8 +64,8 @@ export function parseCommandLine(argv: readonly string[]): CliCommand {
     : argv.filter((_, index) => index !== commandIndex);
   const rest = takesRest ? argv.slice(commandIndex + 1) : [];
   const { values, positionals } = parseOptions(ownArguments, name === "connect" ? 1 : 0);
-  // The programs have these flags too, so they are only handled here directly after the command.
-  const leadingArguments = startsProgram(name) ? rest.slice(0, 1) : rest;
+  // Codex and Claude Code have these flags too. `run` has them only before the name of its program.
+  const leadingArguments = passesAllArguments(name) ? [] : name === "run" ? rest.slice(0, 1) : rest;
   if (values.help === true || leadingArguments.some((word) => word === "--help" || word === "-h"))
     return { name: "help", command: commandIndex < 0 ? undefined : name };
   const isVersion = (word: string) => word === "--version" || word === "-V" || word === "-v";
@@ -109,7 +109,12 @@ export function parseCommandLine(argv: readonly string[]): CliCommand {
 }
 
 function startsProgram(name: CommandName): boolean {
-  return name === "codex" || name === "claude" || name === "run";
+  return passesAllArguments(name) || name === "run";
+}
+
+/** True if everything after the command is passed to its program, except flags of models. */
+function passesAllArguments(name: CommandName): boolean {
+  return name === "codex" || name === "claude";
 }
 
 function parsesItsArguments(name: CommandName): boolean {
@@ -150,9 +155,15 @@ function assertFlagsSupported(command: CommandName, flagNames: readonly string[]
     const option = cliOptions[name as keyof typeof cliOptions];
     if ("commands" in option && !option.commands.some((supported) => supported === command))
       throw new UsageError(
-        `--${name} only works with ${formatList(option.commands)}; ${command} --help lists the flags of ${command}`,
+        command === "codex" && name === "model"
+          ? "write -m after codex: codex -m NAME"
+          : `--${name} only works with ${formatList(option.commands)}; ${formatHelpCommand(command)} lists the flags of ${command}`,
       );
   }
+}
+
+function formatHelpCommand(command: CommandName): string {
+  return passesAllArguments(command) ? `help ${command}` : `${command} --help`;
 }
 
 function formatList(words: readonly string[]): string {

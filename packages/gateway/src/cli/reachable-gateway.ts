@@ -8,7 +8,11 @@ import type { ModelList } from "../models/model-list.ts";
 import type { Terminal } from "../terminal.ts";
 import { warnAboutIgnoredSettings } from "./ignored-settings.ts";
 import type { CliFlags } from "./parse-arguments.ts";
-import { createGatewayRequest, findRunningGateway } from "./running-gateway.ts";
+import {
+  createGatewayRequest,
+  findRunningGateway,
+  GatewayRequestError,
+} from "./running-gateway.ts";
 
 /** A gateway that programs on this machine can use until the command ends. */
 export interface ReachableGateway {
@@ -20,6 +24,8 @@ export interface ReachableGateway {
   /** False if it was started for this command. */
   readonly isRunning: boolean;
   readonly listModels: ListModels;
+  /** Returns the gateway's message for a model that it does not have. */
+  readonly explainUnknownModel: (name: string) => Promise<string>;
 }
 
 const discoveryTimeoutMs = 3000;
@@ -79,5 +85,15 @@ async function toReachableGateway(
       (await request(
         `/v1/models${name === undefined ? "" : `?model=${encodeURIComponent(name)}`}`,
       )) as ModelList,
+    explainUnknownModel: async (name) => {
+      const path = name.split("/").map(encodeURIComponent).join("/");
+      try {
+        await request(`/v1/models/${path}`);
+      } catch (error) {
+        if (error instanceof GatewayRequestError && error.gatewayMessage !== undefined)
+          return error.gatewayMessage;
+      }
+      return `unknown model "${name}"`;
+    },
   };
 }

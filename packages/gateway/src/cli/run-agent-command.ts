@@ -21,13 +21,14 @@ interface AgentCommand {
   readonly modelFlags: ModelFlags;
 }
 
-/** Runs Claude Code. `--model` and `--small-model` may be anywhere among its arguments. */
+/** Runs Claude Code. `--model` and `--small-model` may be anywhere among its arguments, unless these start with `--`. */
 export function runClaudeCommand(
   loaded: LoadedConfig,
   { args, flags, modelFlags }: AgentCommand,
   terminal: Terminal,
 ): Promise<number> {
-  const extracted = extractModelFlags(args);
+  const extracted =
+    args[0] === "--" ? { modelFlags: {}, rest: args.slice(1) } : extractModelFlags(args);
   const command = { flags, modelFlags: { ...modelFlags, ...extracted.modelFlags } };
   const program = claudeCode.programs[0] ?? claudeCode.id;
   return runProgramOnGateway(loaded, { ...command, program, args: extracted.rest }, terminal);
@@ -88,16 +89,18 @@ async function runProgramOnGateway(
 
 /** Throws a UsageError if a model is unknown. */
 export async function connectModels(
-  { url, token, listModels }: Pick<ReachableGateway, "url" | "token" | "listModels">,
+  { url, token, listModels, explainUnknownModel }: ReachableGateway,
   { model: modelName, smallModel: smallModelName }: ModelFlags,
   terminal: Terminal,
 ): Promise<GatewayConnection> {
   const choose = async (name: string | undefined): Promise<ConnectedModel> => {
     const choice = await chooseModel(name, listModels);
-    if (!choice.ok)
+    if (!choice.ok) {
+      const reason = name === undefined ? "" : `${await explainUnknownModel(name)}\n`;
       throw new UsageError(
-        `${choice.message}; to list all, run: ${getCommandName(terminal.env)} models`,
+        `${reason}${choice.message}; to list all, run: ${getCommandName(terminal.env)} models`,
       );
+    }
     if (choice.warning !== undefined) terminal.stderr.write(`warning: ${choice.warning}\n`);
     return choice.model;
   };

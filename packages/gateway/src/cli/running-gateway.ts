@@ -17,8 +17,15 @@ export interface RunningGateway {
 }
 
 /** The running gateway has rejected a request. */
-class GatewayRequestError extends Error {
+export class GatewayRequestError extends Error {
   readonly code = "gateway_request_failed";
+  /** The gateway's own message. */
+  readonly gatewayMessage: string | undefined;
+
+  constructor(message: string, gatewayMessage?: string) {
+    super(message);
+    this.gatewayMessage = gatewayMessage;
+  }
 }
 
 const timeoutMs = 2000;
@@ -91,5 +98,7 @@ async function toRequestError(response: Response, request: string): Promise<Gate
       `${request} failed with status 401, because the gateway expects another token; pass its folder with --data, or set DELTAWIRE_TOKEN to one of its tokens or to an access key`,
     );
   const problem = `${request} failed with status ${response.status}`;
-  return new GatewayRequestError(typeof message === "string" ? `${problem}: ${message}` : problem);
+  return typeof message === "string"
+    ? new GatewayRequestError(`${problem}: ${message}`, message)
+    : new GatewayRequestError(problem);
 }

@@ -12,7 +12,11 @@ export type ModelChoice =
       /** Set if the name may be misspelled. */
       readonly warning: string | undefined;
     }
-  | { readonly ok: false; readonly message: string };
+  | {
+      readonly ok: false;
+      /** Which models there are. */
+      readonly message: string;
+    };
 
 /** Finds the model of this name, or the first chat model, before the demo and agents. */
 export async function chooseModel(
@@ -26,11 +30,7 @@ export async function chooseModel(
   const names = list.data.map(({ id }) => id);
   const suggestion = didYouMean(name, names);
   const unlistedModel = findModel(name, await listModels(name));
-  if (unlistedModel === undefined)
-    return {
-      ok: false,
-      message: `unknown model "${name}"${suggestion}; ${describeNames(list)}`,
-    };
+  if (unlistedModel === undefined) return { ok: false, message: describeNames(list) };
   const warning =
     suggestion === "" ? undefined : `no upstream lists the model "${name}"${suggestion}`;
   return { ok: true, model: unlistedModel, warning };
@@ -55,7 +55,7 @@ function chooseDefaultModel(list: ModelList): ModelChoice {
   const isReal = (id: string) => ![agentOwner, "demo"].includes(owners.get(id) ?? "");
   const entry = list.models.find(({ slug }) => isReal(slug)) ?? list.models[0];
   return entry === undefined
-    ? { ok: false, message: "the gateway lists no chat model; name one with --model" }
+    ? { ok: false, message: "This gateway lists no chat model; name one with --model" }
     : { ok: true, model: toConnectedModel(entry), warning: undefined };
 }
 
@@ -81,6 +81,6 @@ function describeNames({ models }: ModelList): string {
   const shown = names.slice(0, 5).join(", ");
   const rest = names.length > 5 ? ` and ${names.length - 5} more` : "";
   return names.length === 0
-    ? "the gateway lists no chat model"
-    : `this gateway has ${shown}${rest}`;
+    ? "This gateway lists no chat model"
+    : `This gateway has ${shown}${rest}`;
 }

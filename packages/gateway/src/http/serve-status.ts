@@ -6,7 +6,7 @@ import { findModelAlias } from "../config/model-patterns.ts";
 import type { LessonSync } from "../learning/lesson-sync.ts";
 import type { ModelDiscovery } from "../models/model-discovery.ts";
 import type { CachedModelList, ModelListCache } from "../models/model-list-cache.ts";
-import { getUpstreamModels } from "../models/resolve-model.ts";
+import { getUpstreamModels, resolveModel } from "../models/resolve-model.ts";
 import type { Relay } from "../relay/relay.ts";
 import type { McpStatus } from "../tasks/mcp-status.ts";
 import { isHttps } from "../security/session.ts";
@@ -74,15 +74,16 @@ export async function serveModel(
   const isConfigured = findModelAlias(pathParam, services.config) !== undefined;
   const { list } = await loadModelList(services, isConfigured ? pathParam : undefined);
   const model = list.data.find(({ id }) => id === pathParam);
-  if (model === undefined)
-    throw new GatewayError(
-      "model_not_found",
-      `unknown model ${quoteExcerpt(pathParam)}${didYouMean(
-        pathParam,
-        list.data.map(({ id }) => id),
-      )}; GET /v1/models lists all models`,
-      { param: "model" },
-    );
+  if (model === undefined) {
+    const resolution = resolveModel(pathParam, services.config, services.discovery.getModels());
+    const message = resolution.ok
+      ? `unknown model ${quoteExcerpt(pathParam)}${didYouMean(
+          pathParam,
+          list.data.map(({ id }) => id),
+        )}; GET /v1/models lists all models`
+      : resolution.message;
+    throw new GatewayError("model_not_found", message, { param: "model" });
+  }
   sendJson(response, 200, model);
 }
 

@@ -1,7 +1,7 @@
 import type { Config, ModelTarget, UpstreamConfig } from "../config/config.ts";
 import { findModelAlias, splitFullName } from "../config/model-patterns.ts";
 import { providerKeys, type ProviderKey } from "../config/provider-keys.ts";
-import { didYouMean } from "@deltawire/tasks";
+import { didYouMean, findClosestMatch } from "@deltawire/tasks";
 import type { DiscoveredModel } from "./parse-model-list.ts";
 
 /** The fetched model lists, by name of the upstream. */
@@ -92,7 +92,7 @@ function formatNotFound(name: string, config: Config, discovered: DiscoveredMode
     return `unknown upstream "${provider.name}": ${provider.variable} was not set when the gateway started; set it and restart the gateway, or configure the upstream`;
   const excerpt = name.length > maxExcerptLength ? `${name.slice(0, maxExcerptLength)}…` : name;
   if (config.upstreams.size === 0) return `unknown model "${excerpt}": no upstream is configured`;
-  const suggestion = name === excerpt ? didYouMean(name, listCandidates(config, discovered)) : "";
+  const suggestion = name === excerpt ? suggestName(name, config, discovered) : "";
   const unlistedUpstreams = [...config.upstreams.values()].filter(
     (upstream) => upstream.models === undefined && !discovered.has(upstream.name),
   );
@@ -101,6 +101,16 @@ function formatNotFound(name: string, config: Config, discovered: DiscoveredMode
       ? ""
       : ` The model list of ${unlistedUpstreams.map((upstream) => upstream.name).join(", ")} is not available; "upstream/model" always works.`;
   return `unknown model "${excerpt}"${suggestion}. GET /v1/models lists all names.${unlistedNote}`;
+}
+
+/** Returns ` (did you mean x?)` with a known name, else with the upstream of the name corrected; "" if nothing is close. */
+function suggestName(name: string, config: Config, discovered: DiscoveredModels): string {
+  const suggestion = didYouMean(name, listCandidates(config, discovered));
+  const slash = name.indexOf("/");
+  if (suggestion !== "" || slash < 0) return suggestion;
+  const upstreamNames = [...config.upstreams.keys(), ...providerKeys.map((key) => key.name)];
+  const upstream = findClosestMatch(name.slice(0, slash), upstreamNames);
+  return upstream === undefined ? "" : ` (did you mean ${upstream}${name.slice(slash)}?)`;
 }
 
 function listCandidates(config: Config, discovered: DiscoveredModels): readonly string[] {
