@@ -138,6 +138,15 @@ describe("help and version", () => {
     for (const line of stdout.split("\n")) expect(line.length).toBeLessThanOrEqual(120);
   });
 
+  test("the help names all APIs, and the commands of flags that few commands have", async () => {
+    const { stdout } = await runCommand(["--help"]);
+    expect(stdout.split("\n")[0]).toMatch(/Responses, Chat Completions or Messages/);
+    expect(stdout).toMatch(/-m, --model NAME +claude, run, connect: model/);
+    expect(stdout).toMatch(/--small-model NAME +claude, run, connect: for/);
+    expect(stdout).toMatch(/--write +connect, migrate: apply/);
+    expect(stdout).toMatch(/--reset +lessons: delete/);
+  });
+
   test("--version prints only the version", async () => {
     expect(await runCommand(["--version"])).toEqual({
       code: 0,

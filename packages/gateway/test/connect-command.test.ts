@@ -97,6 +97,23 @@ Nothing has been written. To apply the changes, add --write.
     );
   });
 
+  test("warns about a small context window and about a model that is no chat model", async () => {
+    const { connect } = await connectFixture({}, "");
+    const small = await connect(["claude", "-m", "demo/small-context"]);
+    expect([small.code, small.stderr]).toEqual([
+      0,
+      expect.stringMatching(
+        /^warning: "demo\/small-context" has a context window of 8000 tokens, /,
+      ),
+    ]);
+    for (const agent of ["claude", "codex"]) {
+      const { code, stderr } = await connect([agent, "-m", "demo/painter"]);
+      const name = agent === "claude" ? "Claude Code" : "Codex";
+      const warning = `warning: "demo/painter" is not a chat model, and ${name} needs one\n`;
+      expect([code, stderr]).toEqual([0, warning]);
+    }
+  });
+
   test("leaves a file that it cannot parse unchanged", async () => {
     const { home, connect, read } = await connectFixture({ ".claude/settings.json": '{ "env": ' });
     expect(await connect(["claude", "--write"])).toEqual({
@@ -133,6 +150,9 @@ Nothing has been written. To apply the changes, add --write.
     expect((await runCommand(["keys", "create", "phone"], { cwd })).code).toBe(0);
     const shown = await runCommand(["connect", "claude", "--port", "4991"], { cwd });
     expect(shown.stdout).toContain("http://127.0.0.1:4991");
+    expect(shown.stderr).toBe(
+      "warning: this gateway requires a token: before --write, set DELTAWIRE_TOKEN to the one that Claude Code should use, for example an access key from `deltawire keys create claude --scopes models`\n",
+    );
     expect(shown.stdout).toContain("Claude Code needs the gateway to run: deltawire\n");
     const { code, stderr } = await runCommand(["connect", "claude", "--write"], { cwd });
     expect([code, stderr]).toEqual([

@@ -171,6 +171,29 @@ describe("deltawire claude", () => {
     ]);
   });
 
+  test("warns about a model that is no chat model", async () => {
+    const run = await runOnGateway(["claude", "-m", "demo/painter"], {}, "");
+    expect([run.code, run.stderr]).toEqual([
+      3,
+      'warning: "demo/painter" is not a chat model, and Claude Code needs one\n',
+    ]);
+  });
+
+  test("starts a gateway on the port of --port, with the warnings of `serve`", async () => {
+    const closed = await testGateway("");
+    const { port } = new URL(closed.url);
+    await closed.close();
+    const programs = fakePrograms(["claude"]);
+    const { code, stderr } = await runCommand(["--port", port, "claude", "-m", "up/m"], {
+      env: { PATH: programs.folder },
+      toml: upstreamToml("up", "http://127.0.0.1:9/v1", { api_key: "env:UNSET_KEY" }),
+    });
+    expect(code).toBe(3);
+    expect(programs.readReport().env["ANTHROPIC_BASE_URL"]).toBe(`http://127.0.0.1:${port}`);
+    expect(stderr).toMatch(/^warning: .*UNSET_KEY.*\n/);
+    expect(stderr).toMatch(/^warning: up: could not list models: /m);
+  });
+
   test("starts a gateway if none is running, and stops it afterwards", async () => {
     const programs = fakePrograms(["claude"]);
     const { code } = await runCommand(["--port", "0", "claude"], {

@@ -81,7 +81,7 @@ describe("serve, as a process,", () => {
     const upstream = await testUpstream((_request, response) => streamText(response, "fine"));
     const cwd = temporaryFolder();
     const gateway = startDeltawire(
-      ["--upstream", upstream.url, "--api-key-env", "MY_KEY", "--port", "0"],
+      ["--upstream", upstream.url, "--speaks", "auto", "--api-key-env", "MY_KEY", "--port", "0"],
       { cwd, env: { MY_KEY: "key-from-the-environment" } },
     );
     const url = await gateway.url;
@@ -94,6 +94,7 @@ describe("serve, as a process,", () => {
     expect(upstream.requests[0]?.headers.authorization).toBe("Bearer key-from-the-environment");
     gateway.child.kill("SIGTERM");
     await gateway.ended;
+    expect(gateway.stdout()).toMatch(/^  upstreams +local \(auto\)$/m);
     expect(gateway.stdout() + gateway.stderr()).not.toContain("key-from-the-environment");
   });
 

@@ -1,7 +1,8 @@
 import { didYouMean } from "@deltawire/tasks";
-import { connectableAgents } from "../coding-agents/agents.ts";
+import { connectableAgents, findCodingAgent } from "../coding-agents/agents.ts";
 import type { ConnectableAgent } from "../coding-agents/coding-agent.ts";
 import type { GatewayConnection } from "../coding-agents/connection.ts";
+import { warnAboutModel } from "../coding-agents/launch-agent.ts";
 import { isUnspecified } from "../config/host-addresses.ts";
 import type { LoadedConfig } from "../config/load-config.ts";
 import { getVariable } from "../config/secret.ts";
@@ -34,8 +35,12 @@ export async function runConnectCommand(
     return 0;
   }
   const agent = findAgent(command.agent);
-  return withGateway(loaded, command.flags, terminal, async (gateway) => {
+  // Its settings name the port, but a gateway that only lists the models needs none.
+  const flags = { ...command.flags, port: undefined };
+  return withGateway(loaded, flags, terminal, async (gateway) => {
     const connection = await connectModels(gateway, command.modelFlags, terminal);
+    if (command.modelFlags.model !== undefined)
+      warnAboutModel(findCodingAgent(agent.id) ?? agent, connection, terminal);
     const permanent = {
       ...connection,
       url: gateway.isRunning ? gateway.url : getConfiguredUrl(loaded),
@@ -68,15 +73,15 @@ function choosePermanentToken(
   { isTokenRequired, token }: ReachableGateway,
   { write }: ConnectCommand,
   agent: ConnectableAgent,
-  { env }: Terminal,
+  { env, stderr }: Terminal,
 ): string {
   if (!isTokenRequired) return token;
   const chosenToken = getVariable("DELTAWIRE_TOKEN", env);
   if (chosenToken !== undefined) return chosenToken;
-  if (!write) return "YOUR TOKEN";
-  throw new UsageError(
-    `this gateway requires a token: set DELTAWIRE_TOKEN to the one that ${agent.name} should use, for example an access key from \`${getCommandName(env)} keys create ${agent.id} --scopes models\``,
-  );
+  const instruction = `set DELTAWIRE_TOKEN to the one that ${agent.name} should use, for example an access key from \`${getCommandName(env)} keys create ${agent.id} --scopes models\``;
+  if (write) throw new UsageError(`this gateway requires a token: ${instruction}`);
+  stderr.write(`warning: this gateway requires a token: before --write, ${instruction}\n`);
+  return "YOUR TOKEN";
 }
 
 function getConfiguredUrl({ config: { server } }: LoadedConfig): string {

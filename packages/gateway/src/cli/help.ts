@@ -163,7 +163,7 @@ function formatOverview(program: string): string {
     name === "serve" ? "[serve]" : name,
     helpByCommand[name].summary,
   ]);
-  return `Deltawire connects any Chat Completions or Responses client to any Chat Completions or Responses upstream.
+  return `Deltawire connects any client of the Responses, Chat Completions or Messages API to any upstream with one of them.
 
 Usage: ${program} [COMMAND] [FLAG ...]
 
@@ -203,11 +203,11 @@ function listFlags(command: CommandName | undefined): [string, string][] {
     if (!isSupported) return [];
     const short = "short" in option ? `-${option.short}, ` : "";
     const value = "value" in option ? ` ${option.value}` : "";
-    const onlyCommand =
-      command === undefined && "commands" in option && option.commands.length === 1
-        ? `${option.commands[0]}: `
+    const onlyCommands =
+      command === undefined && "commands" in option && option.commands.length <= 3
+        ? `${option.commands.join(", ")}: `
         : "";
-    return [[`${short}--${name}${value}`, `${onlyCommand}${option.description}`]];
+    return [[`${short}--${name}${value}`, `${onlyCommands}${option.description}`]];
   });
 }
 

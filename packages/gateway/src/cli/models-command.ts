@@ -1,10 +1,10 @@
-import { redactErrorText } from "@deltawire/agent/basics";
 import type { LoadedConfig } from "../config/load-config.ts";
 import { startGateway } from "../gateway.ts";
 import type { ModelList } from "../models/model-list.ts";
 import { buildModelList } from "../models/model-list.ts";
 import { warnAboutIgnoredSettings } from "./ignored-settings.ts";
 import type { CliFlags } from "./parse-arguments.ts";
+import { listFailedListings, type FailedListing } from "./reachable-gateway.ts";
 import { findRunningGateway } from "./running-gateway.ts";
 import type { Terminal } from "../terminal.ts";
 
@@ -52,7 +52,7 @@ export async function runModelsCommand(
 interface ModelListing {
   list: ModelList;
   /** Upstreams whose models could not be listed. */
-  listErrors: readonly { upstream: string; reason: string }[];
+  listErrors: readonly FailedListing[];
 }
 
 async function fetchListing(
@@ -80,18 +80,10 @@ async function fetchListing(
     logTarget: { write: () => undefined },
   });
   try {
-    const { discovery, relay } = gateway;
+    const { discovery } = gateway;
     await discovery.waitUntilReady(discoveryTimeoutMs);
     const list = buildModelList({ config: gateway.config, discovered: discovery.getModels() });
-    const listErrors = [...gateway.config.upstreams.values()].flatMap((upstream) => {
-      const state = discovery.getState(upstream);
-      if (state.status === "loading")
-        return [
-          { upstream: upstream.name, reason: `no response within ${discoveryTimeoutMs / 1000} s` },
-        ];
-      if (state.status !== "failed") return [];
-      return [{ upstream: upstream.name, reason: redactErrorText(state.reason, relay.redactor) }];
-    });
+    const listErrors = listFailedListings(gateway, discoveryTimeoutMs);
     return { list, listErrors };
   } finally {
     await gateway.close();

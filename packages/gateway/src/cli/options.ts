@@ -93,14 +93,14 @@ export const cliOptions = {
     value: "NAME",
     example: "zai/glm-4.6",
     commands: modelCommands,
-    description: "model to use (default: the first chat model that `models` lists, else the demo)",
+    description: "model (default: first chat model of `models`, else the demo)",
   },
   "small-model": {
     type: "string",
     value: "NAME",
     example: "zai/glm-4.5-air",
     commands: modelCommands,
-    description: "model for background work such as titles (default: that of --model)",
+    description: "for background work such as titles (default: --model)",
   },
   write: {
     type: "boolean",

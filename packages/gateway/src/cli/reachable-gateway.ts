@@ -1,9 +1,10 @@
+import { redactErrorText } from "@deltawire/agent/basics";
 import { resolveDataFolder } from "../config/config-paths.ts";
 import { getConfigFile, type LoadedConfig } from "../config/load-config.ts";
 import { getVariable } from "../config/secret.ts";
 import type { ListModels } from "../coding-agents/choose-model.ts";
 import { placeholderToken } from "../coding-agents/connection.ts";
-import { startGateway } from "../gateway.ts";
+import { startGateway, type Gateway } from "../gateway.ts";
 import type { ModelList } from "../models/model-list.ts";
 import type { Terminal } from "../terminal.ts";
 import { warnAboutIgnoredSettings } from "./ignored-settings.ts";
@@ -31,7 +32,7 @@ export interface ReachableGateway {
 const discoveryTimeoutMs = 3000;
 const probeTimeoutMs = 5000;
 
-/** Calls `use` with the running gateway, or with one that is started for as long as `use` runs. */
+/** Calls `use` with the running gateway, or with one that is started for as long as `use` runs, on the port of `--port` if that is set. */
 export async function withGateway<Result>(
   loaded: LoadedConfig,
   flags: CliFlags,
@@ -46,7 +47,9 @@ export async function withGateway<Result>(
     return use(await toReachableGateway(running, true));
   }
   // The program may use the full screen, so the gateway must not log to the terminal.
-  const server = { ...config.server, host: "127.0.0.1", port: 0, logLevel: "silent" as const };
+  for (const warning of config.warnings) terminal.stderr.write(`warning: ${warning}\n`);
+  const port = flags.port === undefined ? 0 : config.server.port;
+  const server = { ...config.server, host: "127.0.0.1", port, logLevel: "silent" as const };
   const gateway = await startGateway({
     config: { ...config, server },
     env,
@@ -56,6 +59,8 @@ export async function withGateway<Result>(
   });
   try {
     await gateway.discovery.waitUntilReady(discoveryTimeoutMs);
+    for (const { upstream, reason } of listFailedListings(gateway, discoveryTimeoutMs))
+      terminal.stderr.write(`warning: ${upstream}: could not list models: ${reason}\n`);
     const { url, localToken } = gateway;
     const token =
       config.server.clients[0]?.token ?? getVariable("DELTAWIRE_TOKEN", env) ?? localToken;
@@ -63,6 +68,26 @@ export async function withGateway<Result>(
   } finally {
     await gateway.close();
   }
+}
+
+/** An upstream whose models could not be listed. */
+export interface FailedListing {
+  readonly upstream: string;
+  readonly reason: string;
+}
+
+/** Returns the upstreams of a gateway whose models could not be listed, after waiting `timeoutMs` for them. */
+export function listFailedListings(
+  { config, discovery, relay }: Pick<Gateway, "config" | "discovery" | "relay">,
+  timeoutMs: number,
+): readonly FailedListing[] {
+  return [...config.upstreams.values()].flatMap((upstream) => {
+    const state = discovery.getState(upstream);
+    if (state.status === "loading")
+      return [{ upstream: upstream.name, reason: `no response within ${timeoutMs / 1000} s` }];
+    if (state.status !== "failed") return [];
+    return [{ upstream: upstream.name, reason: redactErrorText(state.reason, relay.redactor) }];
+  });
 }
 
 async function toReachableGateway(

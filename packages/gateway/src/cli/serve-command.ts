@@ -129,8 +129,8 @@ function formatBanner(
     dataFolder: resolveDataFolder(cliFlags.data, terminal),
   });
   const upstreams = [...config.upstreams.values()].map(
-    ({ name, speaks, profile }) =>
-      `${name} (${speaks}${profile.name === "generic" ? "" : `, ${profile.name}`})`,
+    ({ name, speaks, detectsApi, profile }) =>
+      `${name} (${detectsApi ? "auto" : speaks}${profile.name === "generic" ? "" : `, ${profile.name}`})`,
   );
   const models = [...config.models.keys()];
   const agents = [...config.agents.keys()];

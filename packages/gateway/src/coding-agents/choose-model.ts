@@ -1,5 +1,5 @@
 import { didYouMean } from "@deltawire/tasks";
-import { agentOwner, type ModelList } from "../models/model-list.ts";
+import { agentOwner, maxCodexEntries, type ModelList } from "../models/model-list.ts";
 import type { ConnectedModel } from "./connection.ts";
 
 /** Lists the models of a gateway. With a name, also the model of that name, if requests for it would be served. */
@@ -62,14 +62,16 @@ function chooseDefaultModel(list: ModelList): ModelChoice {
 function findModel(name: string, { data, models }: ModelList): ConnectedModel | undefined {
   const entry = models.find(({ slug }) => slug === name);
   if (entry !== undefined) return toConnectedModel(entry);
-  return data.some(({ id }) => id === name)
-    ? { id: name, contextWindow: undefined, canReason: false, hasVision: false }
-    : undefined;
+  if (!data.some(({ id }) => id === name)) return undefined;
+  // A longer catalog is cut off.
+  const isChatModel = models.length >= maxCodexEntries;
+  return { id: name, isChatModel, contextWindow: undefined, canReason: false, hasVision: false };
 }
 
 function toConnectedModel(entry: ModelList["models"][number]): ConnectedModel {
   return {
     id: entry.slug,
+    isChatModel: true,
     contextWindow: entry.context_window,
     canReason: entry.supported_reasoning_levels.length > 0,
     hasVision: entry.input_modalities.includes("image"),

@@ -13,6 +13,8 @@ export interface GatewayConnection {
 
 export interface ConnectedModel {
   readonly id: string;
+  /** False for models of embeddings, images and audio. */
+  readonly isChatModel: boolean;
   /** In tokens. Undefined if unknown. */
   readonly contextWindow: number | undefined;
   readonly canReason: boolean;

@@ -29,7 +29,7 @@ export async function launchAgent(options: LaunchOptions): Promise<number> {
     terminal.stderr.write(`${describeMissingProgram(program)}\n`);
     return exitCodeNotFound;
   }
-  if (agent !== undefined) warnAboutSmallWindow(agent, connection, terminal);
+  if (agent !== undefined) warnAboutModel(agent, connection, terminal);
   const folder = await mkdtemp(join(tmpdir(), "deltawire-"));
   try {
     const launch = agent?.buildLaunch(connection, folder) ?? buildGenericLaunch(connection);
@@ -62,11 +62,13 @@ export function describeMissingProgram(program: string): string {
     : `${agent.name} is not installed, or not on the PATH. Install it with: ${agent.installCommand}`;
 }
 
-function warnAboutSmallWindow(
-  { name, minContextWindow }: CodingAgent,
-  { model: { id, contextWindow = Infinity } }: GatewayConnection,
+/** Warns about a model that is no chat model, or has a context window that is too small for the agent. */
+export function warnAboutModel(
+  { name, minContextWindow = 0 }: Pick<CodingAgent, "name"> & Partial<CodingAgent>,
+  { model: { id, isChatModel, contextWindow = Infinity } }: GatewayConnection,
   { stderr }: Pick<Terminal, "stderr">,
 ): void {
+  if (!isChatModel) stderr.write(`warning: "${id}" is not a chat model, and ${name} needs one\n`);
   if (contextWindow < minContextWindow)
     stderr.write(
       `warning: "${id}" has a context window of ${contextWindow} tokens, and ${name} needs at least ${minContextWindow}; if the model has a larger one, set context_window in [models]\n`,

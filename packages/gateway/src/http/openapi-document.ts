@@ -28,7 +28,7 @@ export function buildOpenApiDocument(version: string, url: string): object {
       title: "Deltawire",
       version,
       description:
-        "Connects any Responses or Chat Completions client to any Responses or Chat Completions upstream.",
+        "Connects any client of the Responses, Chat Completions or Messages API to any upstream with one of them.",
       license: { name: "MIT", identifier: "MIT" },
     },
     servers: [{ url }],

@@ -81,7 +81,13 @@ async function findModel(
     return list;
   });
   if (choice.ok) return choice.model;
-  return { id: name ?? "MODEL", contextWindow: undefined, canReason: false, hasVision: false };
+  return {
+    id: name ?? "MODEL",
+    isChatModel: true,
+    contextWindow: undefined,
+    canReason: false,
+    hasVision: false,
+  };
 }
 
 /** Returns a command for this gateway: `deltawire …`, or `npm start -- …` if npm started the gateway. */

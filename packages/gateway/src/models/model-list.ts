@@ -57,7 +57,7 @@ interface OfferedModel {
 type ModelsByUpstream = ReadonlyMap<string, ReadonlyMap<string, DiscoveredModel>>;
 
 /** Codex 0.166 reads 4,000 entries (22 MB) in 0.8 s; its timeout is 5 s. */
-const maxCodexEntries = 2_000;
+export const maxCodexEntries = 2_000;
 const maxRequestedNameLength = 200;
 
 /**
