@@ -1,3 +1,5 @@
+import { once } from "node:events";
+import { createServer } from "node:net";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -192,6 +194,17 @@ describe("deltawire claude", () => {
     expect(programs.readReport().env["ANTHROPIC_BASE_URL"]).toBe(`http://127.0.0.1:${port}`);
     expect(stderr).toMatch(/^warning: .*UNSET_KEY.*\n/);
     expect(stderr).toMatch(/^warning: up: could not list models: /m);
+    const other = createServer().listen(Number(port), "127.0.0.1");
+    await once(other, "listening");
+    other.on("connection", (socket) => socket.destroy());
+    const blocked = await runCommand(["--port", port, "claude"], {
+      env: { PATH: programs.folder },
+    });
+    other.close();
+    expect([blocked.code, blocked.stderr]).toEqual([
+      1,
+      expect.stringContaining(`port ${port} is in use`),
+    ]);
   });
 
   test("starts a gateway if none is running, and stops it afterwards", async () => {

@@ -6,6 +6,7 @@ import type { ListModels } from "../coding-agents/choose-model.ts";
 import { placeholderToken } from "../coding-agents/connection.ts";
 import { startGateway, type Gateway } from "../gateway.ts";
 import type { ModelList } from "../models/model-list.ts";
+import { startListening } from "./serve-command.ts";
 import type { Terminal } from "../terminal.ts";
 import { warnAboutIgnoredSettings } from "./ignored-settings.ts";
 import type { CliFlags } from "./parse-arguments.ts";
@@ -50,13 +51,15 @@ export async function withGateway<Result>(
   for (const warning of config.warnings) terminal.stderr.write(`warning: ${warning}\n`);
   const port = flags.port === undefined ? 0 : config.server.port;
   const server = { ...config.server, host: "127.0.0.1", port, logLevel: "silent" as const };
-  const gateway = await startGateway({
-    config: { ...config, server },
-    env,
-    dataFolder: resolveDataFolder(flags.data, terminal),
-    configFile: getConfigFile(loaded),
-    logTarget: { write: () => undefined },
-  });
+  const gateway = await startListening(() =>
+    startGateway({
+      config: { ...config, server },
+      env,
+      dataFolder: resolveDataFolder(flags.data, terminal),
+      configFile: getConfigFile(loaded),
+      logTarget: { write: () => undefined },
+    }),
+  );
   try {
     await gateway.discovery.waitUntilReady(discoveryTimeoutMs);
     for (const { upstream, reason } of listFailedListings(gateway, discoveryTimeoutMs))

@@ -72,7 +72,8 @@ export async function runServeCommand(
   return 0;
 }
 
-async function startListening(start: () => Promise<Gateway>): Promise<Gateway> {
+/** Starts a gateway. Throws an error that explains why it cannot listen. */
+export async function startListening(start: () => Promise<Gateway>): Promise<Gateway> {
   try {
     return await start();
   } catch (error) {
