@@ -16,7 +16,7 @@ import { upstreamMessages, type UpstreamMessages } from "./messages.ts";
 
 interface ConnectAgentProps {
   connection: AgentConnection;
-  onChoose: (choice: ConnectionChoice) => void;
+  onChoose: (change: Partial<ConnectionChoice>) => void;
 }
 
 /** Shows how to run a coding agent on this gateway, and what `connect` and `migrate` would change in its settings. */
@@ -37,7 +37,7 @@ export function ConnectAgent({ connection, onChoose }: ConnectAgentProps) {
         <Field label={t.agent}>
           <Select
             value={agent}
-            onChange={(event) => onChoose({ agent: event.currentTarget.value, model })}
+            onChange={(event) => onChoose({ agent: event.currentTarget.value })}
           >
             {agents.map(({ id, name }) => (
               <option key={id} value={id}>
@@ -49,7 +49,7 @@ export function ConnectAgent({ connection, onChoose }: ConnectAgentProps) {
         <Field label={t.model}>
           <Select
             value={model}
-            onChange={(event) => onChoose({ agent, model: event.currentTarget.value })}
+            onChange={(event) => onChoose({ model: event.currentTarget.value })}
           >
             {modelNames.map((name) => (
               <option key={name}>{name}</option>

@@ -14,8 +14,8 @@ export interface GatewayStatusStore {
   refresh(): Promise<void>;
   /** Deletes the lessons of one upstream, or all if it is undefined. Rejects if the request fails. */
   deleteLessons(upstream?: string): Promise<void>;
-  /** Loads the settings for this agent and model. Rejects if the request fails. */
-  chooseConnection(choice: ConnectionChoice): Promise<void>;
+  /** Loads the settings for another agent or model. Rejects if the request fails. */
+  chooseConnection(change: Partial<ConnectionChoice>): Promise<void>;
 }
 
 /** Which agent is connected with which model. */
@@ -39,6 +39,8 @@ export function createGatewayStatusStore(app: Pick<AppStore, "request">): Gatewa
   };
   /** Number of the latest request. Replies to earlier ones, which may be for another model, are ignored. */
   let latestConnectionRequest = 0;
+  /** Set while its settings are loaded. A model may be chosen before those of the agent have arrived. */
+  let pendingChoice: ConnectionChoice | undefined;
   const requestConnection = async (choice: ConnectionChoice | undefined) => {
     const number = (latestConnectionRequest += 1);
     const query =
@@ -54,7 +56,7 @@ export function createGatewayStatusStore(app: Pick<AppStore, "request">): Gatewa
       const [{ upstreams, mcp = [] }, { lessons }, requestedConnection] = await Promise.all([
         request<{ upstreams: UpstreamStatus[]; mcp?: McpServerStatus[] }>("/deltawire/upstreams"),
         request<{ lessons: LessonStatus[] }>("/deltawire/lessons"),
-        skipConnection ? undefined : requestConnection(getStatus()?.connection),
+        skipConnection ? undefined : requestConnection(pendingChoice ?? getStatus()?.connection),
       ]);
       const connection = requestedConnection ?? getStatus()?.connection;
       if (connection !== undefined)
@@ -78,8 +80,14 @@ export function createGatewayStatusStore(app: Pick<AppStore, "request">): Gatewa
       await request(`/deltawire/lessons${query}`, "DELETE");
       await refresh();
     },
-    async chooseConnection(choice) {
-      const connection = await requestConnection(choice);
+    async chooseConnection(change) {
+      const current = pendingChoice ?? getStatus()?.connection;
+      if (current === undefined) return;
+      const choice = { agent: current.agent, model: current.model, ...change };
+      pendingChoice = choice;
+      const connection = await requestConnection(choice).finally(() => {
+        if (pendingChoice === choice) pendingChoice = undefined;
+      });
       const status = getStatus();
       if (status !== undefined && connection !== undefined)
         state.set({ status: "ready", report: { ...status, connection } });

@@ -60,7 +60,7 @@ export function UpstreamsView() {
       <McpServers servers={mcp} />
       <ConnectAgent
         connection={connection}
-        onChoose={(choice) => void app.attempt(() => statusStore.chooseConnection(choice))}
+        onChoose={(change) => void app.attempt(() => statusStore.chooseConnection(change))}
       />
       <LessonList
         lessons={lessons}

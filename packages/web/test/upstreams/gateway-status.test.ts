@@ -60,6 +60,23 @@ test("the last chosen model wins, in whatever order the replies arrive", async (
   expect(model()).toBe("two");
 });
 
+test("a model that is chosen before the settings of the agent have arrived is that of this agent", async () => {
+  const { store, requestedPaths, release, model } = await openReadyStore();
+  const both = [
+    store.chooseConnection({ agent: "claude" }),
+    store.chooseConnection({ model: "two" }),
+  ];
+  expect(requestedPaths).toEqual([
+    "/deltawire/connect?agent=claude&model=first",
+    "/deltawire/connect?agent=claude&model=two",
+  ]);
+  for (const path of requestedPaths) release(path);
+  await Promise.all(both);
+  expect(model()).toBe("two");
+  void store.chooseConnection({ model: "three" });
+  expect(requestedPaths.at(-1)).toBe("/deltawire/connect?agent=claude&model=three");
+});
+
 test("a running refresh does not revert the chosen model", async () => {
   const { store, release, model } = await openReadyStore();
   const refreshing = store.refresh();
