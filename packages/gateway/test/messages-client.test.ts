@@ -352,7 +352,10 @@ anthropic-version = "2026-10-21"`,
         { role: "assistant", content: calls },
         { role: "user", content: results },
       ];
-      await (await post(gateway.url, { ...hello, tools, messages })).text();
+      // A field that the Responses API does not have.
+      const body = { ...hello, tools, messages, stop_sequences: ["END"] };
+      const reply = await (await post(gateway.url, body)).json();
+      expect(reply).toMatchObject({ type: "message", stop_reason: "tool_use" });
       const sent = upstream.requests.at(-1)?.body["messages"] as { reasoning_content?: string }[];
       return sent[1]?.reasoning_content;
     };

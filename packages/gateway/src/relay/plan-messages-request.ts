@@ -7,7 +7,9 @@ import {
   repairMessagesRequest,
   translateMessagesToChat,
   translateMessagesToResponses,
+  WireError,
   type MessagesRequest,
+  type ResponseInputItem,
   type UpstreamChatEvent,
   type UpstreamMessageEvent,
   type UpstreamResponseEvent,
@@ -132,7 +134,18 @@ function buildReplyOptions(client: MessagesClientRequest, { target }: PlanContex
 function createMessagesDigest(
   request: MessagesRequest,
   { target }: PlanContext,
-  getItems = () => toInputItems(translateMessagesToResponses(request).body),
+  getItems = () => listItems(request),
 ): ConversationDigest {
   return new ConversationDigest(`messages\n${target.clientName}`, getItems);
+}
+
+/** Returns the history as items. Only the messages count: other fields of the request may have no form in the Responses API. */
+function listItems({ model, messages }: MessagesRequest): readonly ResponseInputItem[] {
+  try {
+    return toInputItems(translateMessagesToResponses({ model, messages }).body);
+  } catch (error) {
+    if (!(error instanceof WireError)) throw error;
+    // Equals no other conversation, so nothing is restored.
+    return [{ type: "message", role: "user", content: JSON.stringify(messages) }];
+  }
 }
