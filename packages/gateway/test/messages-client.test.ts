@@ -195,7 +195,7 @@ anthropic-version = "2026-10-21"`,
     });
   });
 
-  test("is told that a prompt is too long with the words after which Claude Code compacts", async () => {
+  test("gets an error for a prompt that is too long with the words after which Claude Code compacts", async () => {
     const message =
       "This model's maximum context length is 8192 tokens, however you requested 9000 tokens.";
     const { gateway } = await gatewayFixture({

@@ -173,7 +173,7 @@ class ToolOfferBuilder {
     });
   }
 
-  /** Chat has no asynchronous tools: the model is not told, but its calls come back as asynchronous. */
+  /** Chat has no asynchronous tools: the model does not know which ones are, but their calls are returned as asynchronous. */
   #toAsyncField({ async, name }: ResponseFunctionTool | ResponseCustomTool): { async?: true } {
     if (async !== true) return {};
     this.#repairs.add("parameter_dropped", `tools[].async: ${name}`);
